@@ -1,0 +1,32 @@
+"""Continuous SQL queries over sliding windows, exactly up to date, on Spark, from Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from sash.errors import SashError, SqlError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sash.session import Database
+    from sash.spark.database import SparkDatabase
+
+__all__ = ["SashError", "SqlError", "connect"]
+
+
+@overload
+def connect() -> Database: ...
+@overload
+def connect(spark: SparkSession, **options: Any) -> SparkDatabase: ...
+
+
+def connect(spark: SparkSession | None = None, **options: Any) -> Database | SparkDatabase:
+    """An engine in this process, or, given a SparkSession, one on Spark."""
+    if spark is None:
+        from sash.session import Database
+
+        return Database(**options)
+    from sash.spark.database import SparkDatabase
+
+    return SparkDatabase(spark, **options)

@@ -1,0 +1,109 @@
+"""Statements, carried out: what is declared, shown and explained, whatever host will run it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import pyarrow as pa
+
+from sash.errors import SashError, choices
+from sash.logical.explain import explain
+from sash.logical.streams import StreamSpec
+from sash.optimizer.optimize import optimize
+from sash.physical.explain import explain_view
+from sash.sql.binder import bind
+from sash.sql.catalog import Catalog, ViewDefinition, kind_of
+from sash.sql.define import define
+from sash.sql.parse import parse_statements
+from sash.sql.statements import Advance, CreateStream, CreateView, Describe, Drop, Explain, Query, Show, Statement
+
+
+class Declarations(ABC):
+    """A catalog and the statements that change it."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base  # relative paths of sources start here
+        self.catalog = Catalog()
+
+    def execute(self, sql: str) -> pa.Table | None:
+        """Carry out statements, one after the other; the last one's table, if it gives one."""
+        result: pa.Table | None = None
+        for statement in parse_statements(sql):
+            result = self._carry_out(statement)
+        return result
+
+    @abstractmethod
+    def _changed(self) -> None:
+        """The catalog is not what it was."""
+
+    @abstractmethod
+    def _advance(self, statement: Advance) -> None: ...
+
+    def _carry_out(self, statement: Statement) -> pa.Table | None:
+        if isinstance(statement, CreateStream | CreateView | Drop):
+            if define(statement, self.catalog):
+                self._changed()
+        elif isinstance(statement, Advance):
+            self._advance(statement)
+        elif isinstance(statement, Show):
+            return self._show(statement.kind)
+        elif isinstance(statement, Describe):
+            return self._describe(statement.name.text)
+        elif isinstance(statement, Explain):
+            return pa.table({"plan": self.explain(statement).splitlines()})
+        elif isinstance(statement, Query):
+            raise SashError(
+                "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
+            )
+        return None
+
+    def explain(self, statement: Explain) -> str:
+        """The plan of a query or a view: what it means, and how it will be run."""
+        subject = statement.subject
+        if hasattr(subject, "tree"):
+            plan = bind(subject, self.catalog)
+        else:
+            plan = self._view(subject.text).plan
+        return f"{explain(optimize(plan))}\n\n{explain_view(optimize(plan))}"
+
+    def _show(self, kind: str) -> pa.Table:
+        if kind == "VIEWS":
+            views = self.catalog.views.values()
+            return pa.table(
+                {
+                    "name": [view.name for view in views], "columns": [str(view.plan.schema) for view in views],
+                    "materialized": pa.array([view.is_materialized for view in views], pa.bool_()),
+                }
+            )
+        found = [s for s in self.catalog.streams.values() if s.is_table == (kind == "TABLES")]
+        return pa.table({"name": [s.name for s in found], "columns": [str(s.schema) for s in found]})
+
+    def _describe(self, name: str) -> pa.Table:
+        entry = self.catalog.get(name)
+        schema = entry.plan.schema if isinstance(entry, ViewDefinition) else entry.schema
+        return pa.table({"column": list(schema.names), "type": [str(type_) for type_ in schema.types]})
+
+    def materialized(self) -> dict[str, ViewDefinition]:
+        return {view.name: view for view in self.catalog.views.values() if view.is_materialized}
+
+    def _view(self, name: str) -> ViewDefinition:
+        found = self.catalog.views.get(name.lower())
+        if found is None:
+            known = choices(view.name for view in self.catalog.views.values())
+            raise SashError(f'unknown view "{name}"', f"views are: {known}")
+        return found
+
+    def _kept_view(self, name: str) -> str:
+        """The name of a materialized view as it was written."""
+        view = self._view(name)
+        if not view.is_materialized:
+            raise SashError(f'view "{view.name}" is not kept', "create it with CREATE MATERIALIZED VIEW")
+        return view.name
+
+    def _stream(self, name: str) -> StreamSpec:
+        found = self.catalog.streams.get(name.lower())
+        if found is None:
+            known = choices(f"{stream.name} ({kind_of(stream)})" for stream in self.catalog.streams.values())
+            raise SashError(f'unknown stream "{name}"', f"there are: {known}")
+        return found

@@ -1,0 +1,150 @@
+"""From the cells of a group to the columns it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Int64s
+from sash.kernels.compiling import inlined, kernel
+from sash.kernels.exact_sum import (
+    INFINITY,
+    LIMB_BITS,
+    LOAD,
+    LOWEST,
+    MINUS_INFINITIES,
+    NAN,
+    NANS,
+    PLUS_INFINITIES,
+    RANGE_BASE,
+    RANGE_CELL,
+    RANGE_LENGTH,
+    SIGN,
+    carry_limbs,
+)
+from sash.kernels.extremes import MAJOR, MINOR, OVERFLOWS, from_order
+from sash.kernels.rounding import (
+    EXACT_LIMBS,
+    is_below,
+    quotient_to_decimal,
+    quotient_to_double,
+    round_to_double,
+    take_exact,
+    take_limbs,
+)
+from sash.physical.group_by import (
+    AVG_DECIMAL,
+    AVG_DOUBLE,
+    AVG_INTEGER,
+    CALL_BIT,
+    CALL_CELL,
+    CALL_FACTOR,
+    CALL_HIGH,
+    CALL_KIND,
+    CALL_LANE,
+    CALL_LANES,
+    CALL_LOW,
+    CALL_MASK,
+    CALL_PART,
+    COUNT,
+    EXTREME,
+    SUM_DECIMAL,
+    SUM_INTEGER,
+)
+
+_EXACT_IN_DOUBLE = 1 << 53
+
+
+@inlined
+def write_call(
+    call: int, group: int, calls: Int64s, extremes: Int64s, ranges: Int64s, registers: Int64s, cells: Int64s,
+    nodes: Int64s, limbs: Int64s, out_rows: Int64s, row: int,
+) -> None:
+    """Write the value of one aggregate into the output row, where the mask says not NULL so far."""
+    kind, cell, lane = calls[call, CALL_KIND], calls[call, CALL_CELL], calls[call, CALL_LANE]
+    count = cells[group, cell]  # of EXTREME: the root of its heap
+    low, high, is_null = np.int64(0), np.int64(0), count == 0 and kind != COUNT
+    if kind == COUNT:
+        low = count
+    elif is_null:
+        pass
+    elif kind == EXTREME:
+        low, high = from_order(extremes, calls[call, CALL_PART], nodes[count, MAJOR], nodes[count, MINOR])
+    elif kind == SUM_INTEGER:
+        low = cells[group, cell + 1]
+        is_null = not _is_one_lane(cells, group, cell + 1)
+        registers[OVERFLOWS] += np.int64(is_null)
+    elif kind == AVG_INTEGER:
+        low = _average_of_integers(cells, group, cell, limbs)
+    elif kind in (SUM_DECIMAL, AVG_DECIMAL):
+        divisor = count if kind == AVG_DECIMAL else np.int64(1)
+        factor, bound_low, bound_high = calls[call, CALL_FACTOR], calls[call, CALL_LOW], calls[call, CALL_HIGH]
+        low, high, is_null = _decimal(cells, group, cell + 1, limbs, factor, divisor, bound_low, bound_high)
+        registers[OVERFLOWS] += np.int64(is_null)
+    else:
+        divisor = count if kind == AVG_DOUBLE else np.int64(0)
+        low = _double(cells, group, cell, ranges, calls[call, CALL_PART], limbs, divisor)
+    if is_null:
+        low, high = np.int64(0), np.int64(0)
+        out_rows[row, calls[call, CALL_MASK]] |= 1 << calls[call, CALL_BIT]
+    out_rows[row, lane] = low
+    if calls[call, CALL_LANES] == 2:
+        out_rows[row, lane + 1] = high
+
+
+@inlined
+def _is_one_lane(cells: Int64s, group: int, cell: int) -> bool:
+    sign = cells[group, cell] >> 63
+    return cells[group, cell + 1] == sign and cells[group, cell + 2] == sign
+
+
+@kernel
+def _average_of_integers(cells: Int64s, group: int, cell: int, limbs: Int64s) -> int:
+    count, low = cells[group, cell], cells[group, cell + 1]
+    is_small = -_EXACT_IN_DOUBLE <= low <= _EXACT_IN_DOUBLE and count <= _EXACT_IN_DOUBLE
+    if is_small and _is_one_lane(cells, group, cell + 1):
+        return np.float64(np.float64(low) / np.float64(count)).view(np.int64)
+    is_negative = take_exact(cells, group, cell + 1, limbs)
+    bits = quotient_to_double(limbs, EXACT_LIMBS, 0, count)
+    return bits | SIGN if is_negative else bits
+
+
+@kernel
+def _decimal(
+    cells: Int64s, group: int, cell: int, limbs: Int64s, factor: int, divisor: int, bound_low: int, bound_high: int
+) -> tuple[int, int, bool]:
+    """The low and high lane of sum * factor / divisor, and whether that does not fit its type."""
+    is_negative = take_exact(cells, group, cell, limbs)
+    length = EXACT_LIMBS
+    if factor != 1 or divisor != 1:
+        length = quotient_to_decimal(limbs, EXACT_LIMBS, factor, divisor)
+    if not is_below(limbs, length, bound_low, bound_high):
+        return np.int64(0), np.int64(0), True
+    low, high = limbs[0] | limbs[1] << 32, limbs[2] | limbs[3] << 32
+    if is_negative:
+        low = -low
+        high = ~high + np.int64(low == 0)
+    return low, high, False
+
+
+@kernel
+def _double(
+    cells: Int64s, group: int, cell: int, ranges: Int64s, part: int, limbs: Int64s, divisor: int
+) -> int:
+    """The bits of a sum of doubles, or of their average if the divisor is not 0. Zero is always the positive one."""
+    plus, minus = cells[group, cell + PLUS_INFINITIES], cells[group, cell + MINUS_INFINITIES]
+    if cells[group, cell + NANS] or (plus and minus):
+        return np.int64(NAN)
+    if plus or minus:
+        return np.int64(INFINITY) if plus else INFINITY | SIGN
+    first, length = ranges[part, RANGE_CELL], ranges[part, RANGE_LENGTH]
+    if length == 0:
+        return np.int64(0)
+    exponent = LOWEST + LIMB_BITS * ranges[part, RANGE_BASE]
+    carry_limbs(cells, group, first, length)
+    cells[group, cell + LOAD] = 0
+    is_negative = take_limbs(cells, group, first, length, limbs)
+    if divisor:
+        bits = quotient_to_double(limbs, length + 1, exponent, divisor)
+    else:
+        bits = round_to_double(limbs, 0, length + 1, exponent, False)
+    return bits | SIGN if is_negative and bits else bits

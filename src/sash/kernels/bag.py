@@ -1,0 +1,122 @@
+"""A bag of rows: every distinct row once, with its count.
+
+    table      by the hash of the whole row, to its node (hashing.py draws a table); ids are node + 1
+    nodes      rows and counts; the free ones are stacked in `free`
+    by key     (keyed bags) a second table, to the newest node of a key, and chains through `following` and `previous`
+
+Counts may be negative between two changes of one instant; a node is there while its count is not 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, insert_entry, remove_entry, tag_of
+from sash.kernels.rows import copy_row
+
+Int64s = npt.NDArray[np.int64]
+
+# Registers: nodes ever used, nodes on the free stack, nodes in the bag.
+USED, FREED, LIVE = 0, 1, 2
+NOBODY = -1
+
+
+@njit(cache=True, nogil=True)
+def find_node(rows: Int64s, i: int, lanes: Int64s, tag: int, table: Int64s, nodes: Int64s, node_lanes: Int64s) -> int:
+    """The slot of the entry whose node equals row i on these lanes, or the empty slot where it would go."""
+    last = len(table) - 1
+    slot = tag & last
+    while table[slot]:
+        entry = table[slot]
+        if (entry >> 32) & HALF == tag and equal_lanes(rows, i, lanes, nodes, (entry & HALF) - 1, node_lanes):
+            return slot
+        slot = (slot + 1) & last
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def take_node(registers: Int64s, free: Int64s) -> int:
+    registers[LIVE] += 1
+    if registers[FREED]:
+        registers[FREED] -= 1
+        return free[registers[FREED]]
+    registers[USED] += 1
+    return registers[USED] - 1
+
+
+@njit(cache=True, nogil=True)
+def give_back(registers: Int64s, free: Int64s, node: int) -> None:
+    registers[LIVE] -= 1
+    free[registers[FREED]] = node
+    registers[FREED] += 1
+
+
+@njit(cache=True, nogil=True)
+def change_counts(
+    rows: Int64s, weights: Int64s, lanes: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, counts: Int64s, free: Int64s
+) -> None:
+    """Add rows with their weights; there is room for all of them."""
+    for i in range(len(weights)):
+        tag = tag_of(hash_lanes(rows, i, lanes))
+        slot = find_node(rows, i, lanes, tag, table, nodes, lanes)
+        if table[slot]:
+            node = (table[slot] & HALF) - 1
+            counts[node] += weights[i]
+            if counts[node] == 0:
+                remove_entry(table, tag, node + 1)
+                give_back(registers, free, node)
+        else:
+            node = take_node(registers, free)
+            copy_row(rows, i, nodes, node)
+            counts[node] = weights[i]
+            table[slot] = (tag << 32) | (node + 1)
+
+
+@njit(cache=True, nogil=True)
+def change_keyed(
+    rows: Int64s, i: int, weight: int, lanes: Int64s, key_lanes: Int64s, registers: Int64s, table: Int64s, key_table: Int64s,
+    nodes: Int64s, counts: Int64s, following: Int64s, previous: Int64s, free: Int64s,
+) -> None:
+    """Add one row with its weight to a keyed bag.
+
+    The newest node of a key heads its chain (`previous` is NOBODY) and is what the key table names.
+    """
+    tag = tag_of(hash_lanes(rows, i, lanes))
+    slot = find_node(rows, i, lanes, tag, table, nodes, lanes)
+    if table[slot] == 0:
+        node = take_node(registers, free)
+        copy_row(rows, i, nodes, node)
+        counts[node] = weight
+        table[slot] = (tag << 32) | (node + 1)
+        key_tag = tag_of(hash_lanes(rows, i, key_lanes))
+        key_slot = find_node(rows, i, key_lanes, key_tag, key_table, nodes, key_lanes)
+        head = (key_table[key_slot] & HALF) - 1
+        following[node], previous[node] = head, NOBODY
+        if head != NOBODY:
+            previous[head] = node
+        key_table[key_slot] = (key_tag << 32) | (node + 1)
+        return
+    node = (table[slot] & HALF) - 1
+    counts[node] += weight
+    if counts[node] == 0:
+        remove_entry(table, tag, node + 1)
+        leave_chain(rows, i, node, key_lanes, key_table, following, previous)
+        give_back(registers, free, node)
+
+
+@njit(cache=True, nogil=True)
+def leave_chain(
+    rows: Int64s, i: int, node: int, key_lanes: Int64s, key_table: Int64s, following: Int64s, previous: Int64s
+) -> None:
+    before, after = previous[node], following[node]
+    if after != NOBODY:
+        previous[after] = before
+    if before != NOBODY:
+        following[before] = after
+        return
+    key_tag = tag_of(hash_lanes(rows, i, key_lanes))
+    remove_entry(key_table, key_tag, node + 1)
+    if after != NOBODY:
+        insert_entry(key_table, key_tag, after + 1)

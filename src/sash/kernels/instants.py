@@ -1,0 +1,121 @@
+"""Instants: the net change at each one, and the order of its rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from sash.kernels.bag import find_node
+from sash.kernels.hashing import HALF, hash_lanes, tag_of
+from sash.kernels.rows import Bytes, compare_rows
+
+Int64s = npt.NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def longest_instant(ts: Int64s) -> int:
+    longest, start = 0, 0
+    for i in range(1, len(ts) + 1):
+        if i == len(ts) or ts[i] != ts[start]:
+            longest, start = max(longest, i - start), i
+    return longest
+
+
+@njit(cache=True, nogil=True)
+def net_changes(
+    rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, table: Int64s, places: Int64s, net: Int64s
+) -> int:
+    """Where the first of each group of equal rows of an instant lies, and their weights together; zeros are left out.
+
+    `table` is empty and has room for twice the longest instant; it comes back empty.
+    """
+    n, start = 0, 0
+    while start < len(ts):
+        stop = start + 1
+        while stop < len(ts) and ts[stop] == ts[start]:
+            stop += 1
+        first = n
+        if stop - start == 1:
+            places[n], net[n] = start, weight[start]
+            n += 1
+        else:
+            n = _add_up(rows, start, stop, weight, lanes, table, places, net, n)
+        kept = first
+        for k in range(first, n):
+            if net[k]:
+                places[kept], net[kept] = places[k], net[k]
+                kept += 1
+        n, start = kept, stop
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _add_up(
+    rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, table: Int64s, places: Int64s, net: Int64s, n: int
+) -> int:
+    """Entries of the table are places in `places`, counted from `n`, plus one; their rows are found by way of them."""
+    first = n
+    last = len(table) - 1
+    for i in range(start, stop):
+        tag = tag_of(hash_lanes(rows, i, lanes))
+        slot = find_node(rows, i, lanes, tag, table, rows[start:stop], lanes)
+        if table[slot]:
+            # The entry names a row of the instant; `net` is kept at that row's own place until the end.
+            net[first + (table[slot] & HALF) - 1] += weight[i]
+        else:
+            table[slot] = (tag << 32) | (i - start + 1)
+            net[first + i - start] = weight[i]
+            places[first + i - start] = i
+            continue
+        net[first + i - start] = 0
+        places[first + i - start] = i
+    for i in range(start, stop):
+        slot = tag_of(hash_lanes(rows, i, lanes)) & last
+        while table[slot]:
+            table[slot] = 0
+            slot = (slot + 1) & last
+    return first + stop - start
+
+
+@njit(cache=True, nogil=True)
+def _comes_after(
+    rows: Int64s, a: int, weight_a: int, b: int, weight_b: int, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
+) -> bool:
+    if (weight_a > 0) != (weight_b > 0):
+        return weight_a > 0
+    return compare_rows(rows, a, rows, b, orders, starts, lengths, heap) > 0
+
+
+@njit(cache=True, nogil=True)
+def order_instants(
+    rows: Int64s, ts: Int64s, places: Int64s, net: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
+) -> None:
+    """Sort the changes of every instant: what leaves before what comes, each by the full row. A merge sort, in place."""
+    spare_places, spare_net = np.empty_like(places), np.empty_like(net)
+    start = 0
+    while start < len(places):
+        stop = start + 1
+        while stop < len(places) and ts[places[stop]] == ts[places[start]]:
+            stop += 1
+        width = 1
+        while width < stop - start:
+            for left in range(start, stop, 2 * width):
+                middle, right = min(left + width, stop), min(left + 2 * width, stop)
+                i, j = left, middle
+                for k in range(left, right):
+                    takes_left = j >= right or (
+                        i < middle
+                        and not _comes_after(
+                            rows, places[i], net[i], places[j], net[j], orders, starts, lengths, heap
+                        )
+                    )
+                    from_ = i if takes_left else j
+                    spare_places[k], spare_net[k] = places[from_], net[from_]
+                    if takes_left:
+                        i += 1
+                    else:
+                        j += 1
+            places[start:stop], net[start:stop] = spare_places[start:stop], spare_net[start:stop]
+            width *= 2
+        start = stop

@@ -1,0 +1,148 @@
+"""A plan as a tree of text, one line a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sash.logical.expression_text import expression_text
+from sash.logical.nodes import (
+    Aggregate,
+    AggregateCall,
+    Filter,
+    Insertions,
+    Join,
+    Plan,
+    Project,
+    Scan,
+    Window,
+    WindowKind,
+    WindowSpec,
+    inputs,
+)
+from sash.scalar.nodes import Column, Expression
+
+_UNITS = (
+    ("WEEK", 604_800_000_000),
+    ("DAY", 86_400_000_000),
+    ("HOUR", 3_600_000_000),
+    ("MINUTE", 60_000_000),
+    ("SECOND", 1_000_000),
+    ("MILLISECOND", 1_000),
+    ("MICROSECOND", 1),
+)
+
+
+def explain(plan: Plan) -> str:
+    """For example:
+
+    Aggregate  auction; COUNT(*) AS n
+    └─ Window  [RANGE 5 MINUTES]
+       └─ Scan  bids
+    """
+    return "\n".join(_lines(plan))
+
+
+def describe(plan: Plan) -> str:
+    """The line of one node."""
+    return f"{type(plan).__name__}  {_detail(plan)}".rstrip()
+
+
+def duration_text(micros: int) -> str:
+    """5 MINUTES: in the greatest unit that gives a whole number."""
+    unit, size = next((unit, size) for unit, size in _UNITS if micros % size == 0)
+    count = micros // size
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}S"
+
+
+def window_text(spec: WindowSpec, names: tuple[str, ...]) -> str:
+    """A window as it is written; `names` are those of the columns it cuts."""
+    if spec.kind in (WindowKind.NOW, WindowKind.UNBOUNDED):
+        return f"[{spec.kind.value}]"
+    in_time = spec.kind is WindowKind.RANGE
+    size, slide = (duration_text(n) if in_time and n else str(n) for n in (spec.size, spec.slide))
+    partition = f"PARTITION BY {', '.join(names[place] for place in spec.partition)} " if spec.partition else ""
+    return f"[{partition}{spec.kind.value} {size}{f' SLIDE {slide}' if spec.slide else ''}]"
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield describe(plan)
+    children = inputs(plan)
+    for child in children:
+        is_last = child is children[-1]
+        first, *rest = _lines(child)
+        yield f"{'└─' if is_last else '├─'} {first}"
+        yield from (f"{'  ' if is_last else '│ '} {line}" for line in rest)
+
+
+def _detail(plan: Plan) -> str:
+    if isinstance(plan, Scan):
+        return f"{plan.name} (table)" if plan.is_table else plan.name
+    if isinstance(plan, Insertions):
+        return ""
+    if isinstance(plan, Window):
+        return window_text(plan.spec, plan.schema.names)
+    if isinstance(plan, Filter):
+        return _expression(plan.predicate, plan.input)
+    if isinstance(plan, Project):
+        return ", ".join(_named(e, n, plan.input) for e, n in zip(plan.expressions, plan.names, strict=True))
+    return _join(plan) if isinstance(plan, Join) else _aggregate(plan)
+
+
+def _join(plan: Join) -> str:
+    pairs = zip(plan.left_keys, plan.right_keys, strict=True)
+    conditions = [f"{_origin(plan.left, left)} = {_origin(plan.right, right)}" for left, right in pairs]
+    if plan.residual is not None:
+        conditions.append(_expression(plan.residual, plan))
+    return " AND ".join(conditions) or "(every pair)"
+
+
+def _aggregate(plan: Aggregate) -> str:
+    count = len(plan.keys)
+    keys = [_renamed(_column(plan.input, key), name) for key, name in zip(plan.keys, plan.names, strict=False)]
+    calls = [
+        _renamed(_call(call, plan.input), name) for call, name in zip(plan.calls, plan.names[count:], strict=True)
+    ]
+    return "; ".join(", ".join(part) for part in (keys, calls) if part)
+
+
+def _call(call: AggregateCall, plan: Plan) -> str:
+    return f"{call.function.value}({'*' if call.argument is None else _column(plan, call.argument)})"
+
+
+def _named(expression: Expression, name: str, plan: Plan) -> str:
+    text = _expression(expression, plan)
+    is_same = isinstance(expression, Column) and plan.schema.names[expression.index] == name
+    return text if is_same else _renamed(text, name)
+
+
+def _renamed(text: str, name: str) -> str:
+    return text if text.lower() == name.lower() else f"{text} AS {name}"
+
+
+def _expression(expression: Expression, plan: Plan) -> str:
+    return expression_text(expression, lambda column: _column(plan, column.index))
+
+
+def _column(plan: Plan, place: int) -> str:
+    """A column by its name, with that of its stream where several are joined."""
+    return _origin(plan, place) if _is_joined(plan) else plan.schema.names[place]
+
+
+def _is_joined(plan: Plan) -> bool:
+    if isinstance(plan, Join):
+        return True
+    return isinstance(plan, Filter) and _is_joined(plan.input)
+
+
+def _origin(plan: Plan, place: int) -> str:
+    """`stream.column` where the column comes straight from a stream, else how it is computed, else its name."""
+    if isinstance(plan, Join):
+        width = len(plan.left.schema)
+        return _origin(plan.left, place) if place < width else _origin(plan.right, place - width)
+    if isinstance(plan, Filter | Window):
+        return _origin(plan.input, place)
+    if isinstance(plan, Project):
+        return expression_text(plan.expressions[place], lambda column: _origin(plan.input, column.index))
+    if isinstance(plan, Scan):
+        return f"{plan.name}.{plan.schema.names[place]}"
+    return plan.schema.names[place]

@@ -1,0 +1,34 @@
+"""Declared streams and tables: what CREATE STREAM and CREATE TABLE say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sash.schema import Schema
+
+
+class Stamp(Enum):
+    """Where the timestamps of a stream come from."""
+
+    EXTERNAL = "external"  # a column of the row
+    INTERNAL = "internal"  # given at arrival
+    LATENT = "latent"  # given by the first operator that needs one
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """A stream, or a table (`is_table`), as declared."""
+
+    name: str
+    schema: Schema
+    stamp: Stamp = Stamp.INTERNAL
+    timestamp: int | None = None  # the column of TIMESTAMP BY
+    delay: int = 0  # microseconds that a row may come after a younger one
+    idle: int | None = None  # microseconds without rows after which the clock goes on by itself
+    is_table: bool = False
+    is_retroactive: bool = True  # tables only
+    options: tuple[tuple[str, str], ...] = ()  # of WITH (...), keys in lower case
+
+    def option(self, key: str) -> str | None:
+        return dict(self.options).get(key)

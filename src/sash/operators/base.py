@@ -1,0 +1,41 @@
+"""What an operator is.
+
+An operator sees changes and time, and nothing of SQL, Spark or scheduling. Each call brings all that happened to its inputs in
+the interval [previous now, now), in the order of time, and gives what happens to its output in the same interval. How an interval
+is cut into calls never shows in the result.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sash.deltas import Delta, Layout
+from sash.scalar.evaluate import Failures
+from sash.state.arena import Scope
+from sash.state.interner import Interner
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an operator is given to live in."""
+
+    scope: Scope
+    interner: Interner
+    failures: Failures
+
+
+class Operator(ABC):
+    """Deltas in, delta out."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    @abstractmethod
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        """`begin` is the instant of the first row of any stream below, None while there is none."""
+
+    @property
+    def nothing(self) -> Delta:
+        return Delta.empty(self.layout.width)

@@ -1,0 +1,74 @@
+"""Net changes: what an instant really changed.
+
+Delta rule:  per instant, equal rows are added up and zeros left out; what leaves comes first, each part in the order of the row
+State:       none
+Output:      signed; Insertions gives only what comes, once for every unit of weight, as a stream
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s, Layout
+from sash.kernels import instants as kernel
+from sash.kernels.rows import BY_DOUBLE, BY_INTEGER, BY_STRING, BY_WIDE_DECIMAL
+from sash.operators.base import Operator, Surroundings
+from sash.physical.specs import InsertionsSpec
+from sash.schema import FOREVER, Kind, Type
+from sash.state.interner import Interner
+
+
+class NetChanges:
+    """Adds up and orders signed changes."""
+
+    def __init__(self, layout: Layout, interner: Interner) -> None:
+        self._lanes = np.arange(layout.width, dtype=np.int64)
+        self._orders = column_orders(layout)
+        self._interner = interner
+
+    def __call__(self, delta: Delta) -> Delta:
+        if not len(delta):
+            return delta
+        places, net = np.empty(len(delta), np.int64), np.empty(len(delta), np.int64)
+        table = np.zeros(1 << (2 * kernel.longest_instant(delta.ts)).bit_length(), np.int64)
+        count = kernel.net_changes(delta.rows, delta.ts, delta.weight, self._lanes, table, places, net)
+        places, net = places[:count], net[:count]
+        strings = self._interner
+        kernel.order_instants(
+            delta.rows, delta.ts, places, net, self._orders, strings.starts, strings.lengths, strings.heap
+        )
+        return Delta(delta.rows[places], delta.ts[places], np.full(count, FOREVER), net)
+
+
+class Insertions(Operator):
+    """The rows that enter a relation, as a stream."""
+
+    def __init__(self, spec: InsertionsSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._net = NetChanges(spec.layout, surroundings.interner)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        net = self._net(inputs[0])
+        return repeat(net, np.maximum(net.weight, 0))
+
+
+def repeat(delta: Delta, times: Int64s) -> Delta:
+    """Every change so many times, each with the weight one of its sign."""
+    places = np.repeat(np.arange(len(delta)), times)
+    return Delta(delta.rows[places], delta.ts[places], delta.expiry[places], np.sign(delta.weight[places]))
+
+
+def column_orders(layout: Layout) -> Int64s:
+    """How each column is ordered: what `compare_rows` wants to know."""
+    lines = [
+        (_order(type_), layout.lanes[place], *layout.mask(place)) for place, type_ in enumerate(layout.schema.types)
+    ]
+    return np.array(lines, np.int64).reshape(len(lines), 4)
+
+
+def _order(type_: Type) -> int:
+    if type_.lanes == 2:
+        return BY_WIDE_DECIMAL
+    return {Kind.DOUBLE: BY_DOUBLE, Kind.STRING: BY_STRING}.get(type_.kind, BY_INTEGER)

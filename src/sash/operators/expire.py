@@ -1,0 +1,99 @@
+"""Expiration: rows that carry their expiry become signed changes.
+
+Delta rule:  + at ts, - at expiry; at one instant what leaves comes first
+State:       the rows that are alive: a ring where they leave in the order they came, else a heap
+Output:      signed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta
+from sash.kernels import expire as kernel
+from sash.logical.patterns import Pattern
+from sash.operators.base import Operator, Surroundings
+from sash.operators.pieces import Pieces
+from sash.physical.specs import ExpireSpec
+from sash.state.lanes import string_lanes
+
+FIRST_ROOM = 64
+
+
+class ExpireInOrder(Operator):
+    """For rows that leave in the order in which they came."""
+
+    def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._scope = scope = surroundings.scope
+        self._registers = scope.array("registers", 4)
+        self._rows = scope.array("rows", (FIRST_ROOM, self.layout.width))
+        self._expiry, self._weight = scope.array("expiry", FIRST_ROOM), scope.array("weight", FIRST_ROOM)
+        lanes = string_lanes(self.layout)
+        surroundings.interner.hold(lambda: (self._rows, lanes))
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        self._make_room(len(delta))
+        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        while cursor[0] <= len(delta):
+            out = pieces.next()
+            out.count = kernel.expire_fifo(
+                delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._expiry,
+                self._weight, out.rows, out.ts, out.weight,
+            )
+        return pieces.delta()
+
+    def _make_room(self, extra: int) -> None:
+        head, count, room = int(self._registers[kernel.HEAD]), int(self._registers[kernel.COUNT]), len(self._expiry)
+        if count + extra <= room:
+            return
+        # The ring is unrolled to the start of a larger one.
+        order = (head + np.arange(count)) & (room - 1)
+        rows, expiry, weight = self._rows[order], self._expiry[order], self._weight[order]
+        room = 1 << (count + extra - 1).bit_length()
+        self._rows, self._expiry = self._scope.resize("rows", room), self._scope.resize("expiry", room)
+        self._weight = self._scope.resize("weight", room)
+        self._rows[:count], self._expiry[:count], self._weight[:count] = rows, expiry, weight
+        self._registers[kernel.HEAD] = 0
+
+
+class ExpireByHeap(Operator):
+    """For rows that leave in any order."""
+
+    def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._scope = scope = surroundings.scope
+        self._registers = scope.array("registers", 4)
+        self._rows = scope.array("rows", (FIRST_ROOM, self.layout.width))
+        self._weight, self._free = scope.array("weight", FIRST_ROOM), scope.array("free", FIRST_ROOM)
+        self._keys, self._slots = scope.array("keys", FIRST_ROOM), scope.array("slots", FIRST_ROOM)
+        lanes = string_lanes(self.layout)
+        surroundings.interner.hold(lambda: (self._rows, lanes))
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        self._make_room(int(self._registers[kernel.COUNT]) + len(delta))
+        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        while cursor[0] <= len(delta):
+            out = pieces.next()
+            out.count = kernel.expire_heap(
+                delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._weight,
+                self._free, self._keys, self._slots, out.rows, out.ts, out.weight,
+            )
+        return pieces.delta()
+
+    def _make_room(self, wanted: int) -> None:
+        if wanted <= len(self._keys):
+            return
+        room = max(2 * len(self._keys), wanted)
+        self._rows, self._weight = self._scope.resize("rows", room), self._scope.resize("weight", room)
+        self._free, self._keys = self._scope.resize("free", room), self._scope.resize("keys", room)
+        self._slots = self._scope.resize("slots", room)
+
+
+def expire(spec: ExpireSpec, surroundings: Surroundings) -> Operator:
+    kind = ExpireByHeap if spec.input.pattern is Pattern.WEAK else ExpireInOrder
+    return kind(spec, surroundings)

@@ -1,0 +1,35 @@
+"""Selection.
+
+Delta rule:  d(filter(A)) = filter(dA)
+State:       none
+Output:      as the input, less the rows for which the predicate is false or NULL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.compute as pc
+
+from sash.deltas import Delta
+from sash.operators.base import Operator, Surroundings
+from sash.operators.columns import evaluate_over
+from sash.physical.specs import FilterSpec
+
+
+class Filter(Operator):
+    """Keep the rows for which a predicate is true."""
+
+    def __init__(self, spec: FilterSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._predicate = spec.predicate
+        self._surroundings = surroundings
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        if not len(delta):
+            return delta
+        is_kept = evaluate_over(self._predicate, delta.rows, self.layout, self._surroundings)
+        mask = np.asarray(pc.fill_null(is_kept, False))
+        return delta if mask.all() else delta.take(mask)

@@ -1,0 +1,120 @@
+"""Equi-join of two inputs.
+
+Delta rule:  d(L join R) = dL join R  +  L join dR, change by change in the order of time
+State:       Join: a log of rows per side, chained by key; expired rows are met once and then forgotten
+             SignedJoin: a keyed bag per side
+Output:      Join: a pair lives until the first of its two rows expires
+             SignedJoin: signed, the weight of a pair is the product of the weights
+
+A NULL key equals nothing, so rows with one are neither kept nor paired. Without keys every pair matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s, Layout
+from sash.kernels import join as kernel
+from sash.operators.base import Operator, Surroundings
+from sash.operators.pieces import Pieces
+from sash.physical.specs import JoinSpec, SignedJoinSpec
+from sash.schema import FOREVER
+from sash.state.bag import KeyedBag
+from sash.state.row_log import RowLog
+
+
+class Side:
+    """The fixed facts of one side: where its keys lie, and which bits say that one is NULL."""
+
+    def __init__(self, layout: Layout, keys: tuple[int, ...]) -> None:
+        lanes = [layout.lanes[key] + k for key in keys for k in range(layout.schema.types[key].lanes)]
+        self.lanes = np.array(lanes, np.int64)
+        self.masks = np.zeros(layout.width, np.int64)
+        for key in keys:
+            lane, bit = layout.mask(key)
+            self.masks[lane] |= 1 << bit
+
+
+def pair_shape(spec: JoinSpec) -> Int64s:
+    left, right = spec.left.layout, spec.right.layout
+    return np.array([left.values, right.values, len(left.schema)], np.int64)
+
+
+class Join(Operator):
+    """Pair every arriving row with the live rows of the other side."""
+
+    def __init__(self, spec: JoinSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        scope, interner = surroundings.scope, surroundings.interner
+        self._shape = pair_shape(spec)
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._logs = (
+            RowLog(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
+            RowLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+        )
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = inputs
+        if not len(left) and not len(right):
+            return self.nothing
+        for log, delta, other in zip(self._logs, (left, right), (right, left), strict=True):
+            log.reserve(len(delta), first_instant(delta, other))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))
+        while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
+            out = pieces.next()
+            out.count = self._join(left, right, cursor, out.rows, out.ts, out.expiry, out.weight)
+        return pieces.delta()
+
+    def _join(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
+        l_log, r_log = self._logs
+        count: int = kernel.join_expiring(
+            left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight, self._left.lanes,
+            self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, l_log.registers, l_log.rows,
+            l_log.expiry, l_log.weight, l_log.previous, l_log.table, r_log.registers, r_log.rows, r_log.expiry, r_log.weight,
+            r_log.previous, r_log.table, *out,
+        )
+        return count
+
+
+class SignedJoin(Operator):
+    """Pair every change with the rows of the other side."""
+
+    def __init__(self, spec: SignedJoinSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        scope, interner = surroundings.scope, surroundings.interner
+        self._shape = pair_shape(spec)
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._bags = (
+            KeyedBag(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
+            KeyedBag(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+        )
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = inputs
+        if not len(left) and not len(right):
+            return self.nothing
+        for bag, delta in zip(self._bags, inputs, strict=True):
+            bag.reserve(len(delta))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))
+        while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
+            out = pieces.next()
+            out.count = self._join(left, right, cursor, out.rows, out.ts, out.weight)
+        return pieces.delta()
+
+    def _join(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
+        l_bag, r_bag = self._bags
+        count: int = kernel.join_signed(
+            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._left.lanes, self._right.lanes,
+            self._left.masks, self._right.masks, self._shape, cursor, l_bag.lanes, l_bag.registers, l_bag.table,
+            l_bag.key_table, l_bag.nodes, l_bag.counts, l_bag.following, l_bag.previous, l_bag.free, r_bag.lanes,
+            r_bag.registers, r_bag.table, r_bag.key_table, r_bag.nodes, r_bag.counts, r_bag.following, r_bag.previous,
+            r_bag.free, *out,
+        )
+        return count
+
+
+def first_instant(*deltas: Delta) -> int:
+    """No probe of these changes happens before it."""
+    return min((int(delta.ts[0]) for delta in deltas if len(delta)), default=FOREVER)

@@ -1,0 +1,48 @@
+"""Output whose size is not known before: written piece by piece, each larger than the one before up to a limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s
+from sash.schema import FOREVER
+
+SMALLEST, LARGEST = 256, 1 << 20
+
+
+@dataclass
+class Piece:
+    """Room for rows, and how many a kernel has written."""
+
+    rows: Int64s
+    ts: Int64s
+    expiry: Int64s
+    weight: Int64s
+    count: int = 0
+
+    def delta(self) -> Delta:
+        n = self.count
+        return Delta(self.rows[:n], self.ts[:n], self.expiry[:n], self.weight[:n])
+
+
+class Pieces:
+    """A growing list of pieces; expiries are FOREVER unless a kernel writes them."""
+
+    def __init__(self, width: int, guess: int) -> None:
+        self._width = width
+        self._room = min(max(guess, SMALLEST), LARGEST)
+        self._pieces: list[Piece] = []
+
+    def next(self) -> Piece:
+        room = self._room
+        self._room = min(2 * room, LARGEST)
+        piece = Piece(
+            np.empty((room, self._width), np.int64), np.empty(room, np.int64), np.full(room, FOREVER), np.empty(room, np.int64)
+        )
+        self._pieces.append(piece)
+        return piece
+
+    def delta(self) -> Delta:
+        return Delta.concatenate([piece.delta() for piece in self._pieces], self._width)

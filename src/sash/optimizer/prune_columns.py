@@ -1,0 +1,123 @@
+"""Keep in windows and joins only the columns that somebody above reads.
+
+    Project a                       Project a
+    └─ Join  k = k            ->    └─ Join  k = k
+       ├─ Window  …  Scan s(k,a,b)     ├─ Project k, a  └─ Window … Scan s(k,a,b)
+       └─ …                            └─ …
+
+Every node is asked for some of its columns and answers with a plan that has at least those, and where they are in it. A view's
+insertions are left whole: which rows cancel at one instant depends on all columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sash.logical.nodes import Aggregate, AggregateCall, Filter, Insertions, Join, Plan, Project, Window
+from sash.scalar.nodes import Column, Expression, columns, remap
+
+Places = dict[int, int]  # of a column before, to its place now
+
+
+def prune_columns(plan: Plan) -> Plan:
+    """The same plan, columns and order of columns unchanged."""
+    everything = set(range(len(plan.schema)))
+    pruned, places = _prune(plan, everything)
+    return _project(pruned, [places[column] for column in sorted(everything)], plan.schema.names)
+
+
+def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
+    if isinstance(plan, Filter):
+        return _filter(plan, wanted)
+    if isinstance(plan, Project):
+        return _projection(plan, wanted)
+    if isinstance(plan, Join):
+        return _join(plan, wanted)
+    if isinstance(plan, Aggregate):
+        return _aggregate(plan, wanted)
+    if isinstance(plan, Window):
+        return _window(plan, wanted)
+    return plan, _same(plan)
+
+
+def _window(plan: Window, wanted: set[int]) -> tuple[Plan, Places]:
+    if isinstance(plan.input, Insertions):
+        plan = Window(Insertions(prune_columns(plan.input.input)), plan.spec)
+    return _narrow(plan, _same(plan), wanted)
+
+
+def _filter(plan: Filter, wanted: set[int]) -> tuple[Plan, Places]:
+    read = {column.index for column in columns(plan.predicate)}
+    below, places = _prune(plan.input, wanted | read)
+    kept: Plan = Filter(below, remap(plan.predicate, places))
+    return _narrow(kept, places, wanted)
+
+
+def _projection(plan: Project, wanted: set[int]) -> tuple[Plan, Places]:
+    kept = sorted(wanted)
+    expressions = [plan.expressions[place] for place in kept]
+    below, places = _prune(plan.input, {column.index for e in expressions for column in columns(e)})
+    mapped: list[Expression] = [remap(expression, places) for expression in expressions]
+    names = tuple(plan.names[place] for place in kept)
+    return _merged(Project(below, tuple(mapped), names)), {place: i for i, place in enumerate(kept)}
+
+
+def _merged(plan: Project) -> Project:
+    """A projection of plain columns below another one is not needed."""
+    below = plan.input
+    if isinstance(below, Project) and all(isinstance(e, Column) for e in below.expressions):
+        places = {i: e.index for i, e in enumerate(below.expressions) if isinstance(e, Column)}
+        return Project(below.input, tuple(remap(e, places) for e in plan.expressions), plan.names)
+    return plan
+
+
+def _join(plan: Join, wanted: set[int]) -> tuple[Plan, Places]:
+    width = len(plan.left.schema)
+    read = wanted | ({column.index for column in columns(plan.residual)} if plan.residual is not None else set())
+    left, left_places = _prune(plan.left, {c for c in read if c < width} | set(plan.left_keys))
+    right, right_places = _prune(plan.right, {c - width for c in read if c >= width} | set(plan.right_keys))
+    shift = len(left.schema)
+    places = left_places | {width + c: shift + place for c, place in right_places.items()}
+    joined = replace(
+        plan, left=left, right=right, left_keys=tuple(left_places[key] for key in plan.left_keys),
+        right_keys=tuple(right_places[key] for key in plan.right_keys),
+        residual=None if plan.residual is None else remap(plan.residual, places),
+    )
+    return _narrow(joined, places, wanted)
+
+
+def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
+    """Groups are made by all keys; a call that nobody reads is left out."""
+    count = len(plan.keys)
+    calls = [place for place in range(len(plan.calls)) if count + place in wanted]
+    arguments = {plan.calls[place].argument for place in calls}
+    below, places = _prune(plan.input, set(plan.keys) | {a for a in arguments if a is not None})
+    kept = tuple(_moved(plan.calls[place], places) for place in calls)
+    names = plan.names[:count] + tuple(plan.names[count + place] for place in calls)
+    moved = {place: place for place in range(count)} | {count + place: count + i for i, place in enumerate(calls)}
+    return Aggregate(below, tuple(places[key] for key in plan.keys), kept, names), moved
+
+
+def _moved(call: AggregateCall, places: Places) -> AggregateCall:
+    return call if call.argument is None else replace(call, argument=places[call.argument])
+
+
+def _same(plan: Plan) -> Places:
+    return {place: place for place in range(len(plan.schema))}
+
+
+def _narrow(plan: Plan, places: Places, wanted: set[int]) -> tuple[Plan, Places]:
+    """Drop the columns of `plan` that are not wanted, if there are any."""
+    kept = sorted(wanted)
+    if len(kept) == len(plan.schema):
+        return plan, places
+    names = tuple(plan.schema.names[places[place]] for place in kept)
+    return _project(plan, [places[place] for place in kept], names), {place: i for i, place in enumerate(kept)}
+
+
+def _project(plan: Plan, places: list[int], names: tuple[str, ...]) -> Plan:
+    if places == list(range(len(plan.schema))) and names == plan.schema.names:
+        return plan
+    fields = plan.schema.fields
+    expressions = tuple(Column(place, fields[place].type, fields[place].name) for place in places)
+    return _merged(Project(plan, expressions, names))

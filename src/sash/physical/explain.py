@@ -1,0 +1,56 @@
+"""A physical plan as a tree of text: operators, what they keep, and how rows leave each edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sash.logical.nodes import Plan
+from sash.physical.placement import place_view
+from sash.physical.specs import (
+    CountWindowSpec,
+    ExpireSpec,
+    GroupBySpec,
+    JoinSpec,
+    JumpingWindowSpec,
+    PartitionWindowSpec,
+    PortSpec,
+    SignedJoinSpec,
+    Spec,
+)
+
+_KEPT: dict[type[Spec], str] = {
+    JumpingWindowSpec: "rows of the open basic window",
+    CountWindowSpec: "ring of rows",
+    PartitionWindowSpec: "chain of rows per key",
+    JoinSpec: "log of rows per side, chained by key",
+    SignedJoinSpec: "bag of rows per side, by key",
+    GroupBySpec: "one line per group",
+}
+
+
+def explain_view(plan: Plan, shards: int = 2) -> str:
+    """How a view runs on several shards."""
+    spec, _ = place_view(plan, shards)
+    return "\n".join(_lines(spec))
+
+
+def _lines(spec: Spec) -> Iterator[str]:
+    name = type(spec).__name__.removesuffix("Spec")
+    kept = "ring of live rows" if isinstance(spec, ExpireSpec) and spec.input.pattern < 2 else _KEPT.get(type(spec), "")
+    if isinstance(spec, ExpireSpec) and not kept:
+        kept = "heap of live rows"
+    yield f"{name}{_port(spec)}  [{spec.pattern}]" + (f"  keeps: {kept}" if kept else "")
+    below = (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs
+    for child in below:
+        is_last = child is below[-1]
+        first, *rest = _lines(child)
+        yield f"{'└─' if is_last else '├─'} {first}"
+        yield from (f"{'  ' if is_last else '│ '} {line}" for line in rest)
+
+
+def _port(spec: Spec) -> str:
+    if not isinstance(spec, PortSpec):
+        return ""
+    names = ", ".join(spec.schema.names[column] for column in spec.key)
+    spread = f"by {names}" if names else "to one shard"
+    return f"  {spec.stream}, {spread}" if spec.stream is not None else f"  exchange {spread}, level {spec.level}"

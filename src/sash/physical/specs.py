@@ -1,0 +1,208 @@
+"""Physical plans: one frozen spec for every operator that will run, with the choices made.
+
+A spec knows its inputs, the schema and the update pattern of what it gives. Equal specs are one operator: that is how queries
+share their work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from sash.deltas import Layout
+from sash.logical.nodes import AggregateCall
+from sash.logical.patterns import Pattern
+from sash.scalar.nodes import Expression
+from sash.schema import FOREVER, Field, Schema
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What all specs have."""
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return ()
+
+    @property
+    def schema(self) -> Schema:
+        return self.inputs[0].schema
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.inputs[0].pattern
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.schema)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A name for the state of this operator: the same after a restart, whatever else runs."""
+        return f"{type(self).__name__}-{hashlib.sha1(repr(self).encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class UnarySpec(Spec):
+    input: Spec
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class BinarySpec(Spec):
+    left: Spec
+    right: Spec
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True)
+class PortSpec(Spec):
+    """Where rows enter a level: those of a stream, or what a lower level sends through an exchange.
+
+    Rows go to the shard that the hash of the key columns names; without a key all go to shard 0.
+    """
+
+    level: int
+    columns: Schema
+    carries: Pattern
+    key: tuple[int, ...]
+    stream: str | None = None
+    is_table: bool = False
+    source: Spec | None = None  # what the lower level sends; it is computed there, so it is no input here
+    source_level: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        return self.columns
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.carries
+
+
+@dataclass(frozen=True)
+class TimeWindowSpec(UnarySpec):
+    """A row of ts is alive in [ts, ts + size)."""
+
+    size: int
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.MONOTONIC if self.size == FOREVER else Pattern.WEAKEST
+
+
+@dataclass(frozen=True)
+class JumpingWindowSpec(UnarySpec):
+    """A row becomes visible at the end E of its basic window and is alive in [E, E + size)."""
+
+    size: int
+    slide: int
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.WEAKEST
+
+
+@dataclass(frozen=True)
+class CountWindowSpec(UnarySpec):
+    """The last `size` rows, in steps of `slide`; rows leave when others push them out."""
+
+    size: int
+    slide: int
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class PartitionWindowSpec(UnarySpec):
+    """The last `size` rows of every partition."""
+
+    size: int
+    columns: tuple[int, ...]
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class FilterSpec(UnarySpec):
+    predicate: Expression
+
+
+@dataclass(frozen=True)
+class ProjectSpec(UnarySpec):
+    expressions: tuple[Expression, ...]
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema(tuple(Field(n, e.type) for n, e in zip(self.names, self.expressions, strict=True)))
+
+
+@dataclass(frozen=True)
+class ExpireSpec(UnarySpec):
+    """Rows that carry their expiry become signed changes. The pattern of the input picks the store: a ring or a heap."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class JoinSpec(BinarySpec):
+    """Join of two inputs whose rows carry their expiry."""
+
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema(self.left.schema.fields + self.right.schema.fields)
+
+    @property
+    def pattern(self) -> Pattern:
+        patterns = {self.left.pattern, self.right.pattern}
+        return Pattern.MONOTONIC if patterns == {Pattern.MONOTONIC} else Pattern.WEAK
+
+
+@dataclass(frozen=True)
+class SignedJoinSpec(JoinSpec):
+    """Join of two inputs of signed changes."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class GroupBySpec(UnarySpec):
+    """Groups of signed changes."""
+
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        fields = self.input.schema.fields
+        types = [fields[key].type for key in self.keys] + [call.type for call in self.calls]
+        return Schema(tuple(Field(n, t) for n, t in zip(self.names, types, strict=True)))
+
+
+@dataclass(frozen=True)
+class InsertionsSpec(UnarySpec):
+    """The rows that enter, as a stream; within an instant in the order of the full row."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.MONOTONIC

@@ -1,0 +1,130 @@
+"""The embedded host: one shard in this process, no JVM.
+
+It is what a shard on Spark runs, with one shard and one level; packets go straight from `pack_split` into `Shard.step`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sash.deltas import Layout
+from sash.physical.job import Job
+from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.packing import pack_split, to_everyone
+from sash.runtime.shard import Shard
+from sash.scalar.failures import Failures
+from sash.schema import Schema
+from sash.state.arena import Arena
+from sash.state.bag import RowBag
+from sash.state.interner import Interner
+from sash.state.lanes import decode, encode
+
+Changes = dict[str, list[pa.RecordBatch]]
+
+
+class LiveView:
+    """The answer of a view: a bag of rows that takes in net changes."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._layout = Layout(schema)
+        arena = Arena.anonymous()
+        self._interner = Interner(arena)
+        self._bag = RowBag(self._layout, arena.scope("bag"), self._interner)
+
+    def apply(self, net: pa.RecordBatch) -> None:
+        """Columns of the view, then _weight."""
+        self._interner.sweep()
+        rows = encode(net.columns[:-1], self._layout, self._interner)
+        self._bag.add(rows, np.array(net.columns[-1], np.int64))
+
+    def to_arrow(self, more: Sequence[pa.RecordBatch] = ()) -> pa.Table:
+        """Every row as often as it is in the answer; `more` changes are looked at, not kept."""
+        for net in more:
+            self.apply(net)
+        rows, counts = self._bag.rows()
+        table = self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
+        for net in more:
+            self.apply(net.set_column(net.num_columns - 1, "_weight", pa.array(-np.array(net.columns[-1], np.int64))))
+        return table
+
+    def _table(self, rows: np.ndarray) -> pa.Table:  # type: ignore[type-arg]
+        schema = self._layout.schema.arrow
+        table = pa.Table.from_arrays(decode(rows, self._layout, self._interner), schema=schema)
+        return table.sort_by([(name, "ascending") for name in schema.names]) if schema.names else table
+
+
+class EmbeddedHost:
+    """Runs a job in this process."""
+
+    def __init__(self, job: Job, arena: Arena | None = None) -> None:
+        self._arena = arena or Arena.anonymous()
+        self.job = job
+        self._shard = Shard(job, 1, 0, self._arena)
+        self._orders: dict[str, int] = {}
+        self.live = {view.name: LiveView(view.schema) for view in job.views}
+        self.changes: Changes = {view.name: [] for view in job.views}
+        self.late: Changes = {stream.name: [] for stream in job.streams}
+        self.dead: Changes = {stream.name: [] for stream in job.streams}
+        self.facts: dict[str, int | None] = {}
+
+    def rebuilt(self, job: Job) -> EmbeddedHost:
+        """Another job over the same state: what both have goes on as it was."""
+        host = EmbeddedHost(job, self._arena)
+        host._orders = self._orders
+        for mine, others in ((self.live, host.live), (self.changes, host.changes), (self.late, host.late), (self.dead, host.dead)):
+            others.update({name: kept for name, kept in mine.items() if name in others})
+        return host
+
+    @property
+    def failures(self) -> Failures:
+        return self._shard.failures
+
+    @property
+    def event_time(self) -> int:
+        """The greatest timestamp so far; BEGINNING while there was no row."""
+        return self._shard.event_time
+
+    def take(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None = None) -> None:
+        """Rows of a stream, in their order; `arrival` stamps the first one where arrivals are stamped."""
+        self.step(self.packets(stream, rows, dead, arrival))
+
+    def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
+        order = self._orders[stream] = self._orders.get(stream, 0) + 1
+        return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival)
+
+    def advance(self, clock: int, stream: str = "") -> None:
+        """No row before `clock` will come any more."""
+        self.step(to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body({"advance": clock})))
+
+    def end(self, until: int | None = None) -> None:
+        self.step(self._end_packets(until))
+
+    def limit(self, until: int) -> None:
+        """Nothing after this instant is to be shown."""
+        self.step(to_everyone(self.job, Cargo.CONTROL, "", 0, facts_body({"until": until})))
+
+    def step(self, packets: Iterable[Packet]) -> None:
+        for packet in self._shard.step(list(packets)):
+            if packet.cargo is Cargo.CHANGES:
+                self.changes[packet.name].append(packet.batch())
+            elif packet.cargo is Cargo.NET:
+                self.live[packet.name].apply(packet.batch())
+            elif packet.cargo is Cargo.LATE:
+                self.late[packet.name].append(packet.batch())
+            elif packet.cargo is Cargo.DEAD:
+                self.dead[packet.name].append(packet.batch())
+            elif packet.cargo is Cargo.FACTS:
+                self.facts = packet.facts()
+
+    def view(self, name: str) -> pa.Table:
+        """The answer over all rows taken in so far, final or not: the end is played through in a fork of the state."""
+        fork = self._arena.fork()
+        packets = Shard(self.job, 1, 0, fork).step(list(self._end_packets(None)))
+        ahead = [packet.batch() for packet in packets if packet.cargo is Cargo.NET and packet.name == name]
+        return self.live[name].to_arrow(ahead)
+
+    def _end_packets(self, until: int | None) -> Iterable[Packet]:
+        return to_everyone(self.job, Cargo.CONTROL, "", 0, facts_body({"end": 1, "until": until}))

@@ -1,0 +1,115 @@
+"""The graph of one level on one shard: operators, and the arcs that carry changes and clocks between them.
+
+    port ──▶ window ──▶ filter ─┬▶ expire ──▶ group by ──▶ sink
+                                └▶ join ──▶ …                       equal specs are one operator with several arcs out
+
+An arc's clock is a promise: no change before it will come any more. An operator may work up to the least clock of its arcs; what
+lies beyond waits in the arc, which is the only state of the graph itself: clocks come anew with every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sash.deltas import Delta
+from sash.operators.base import Operator, Surroundings
+from sash.operators.build import build
+from sash.physical.specs import PortSpec, Spec
+from sash.scalar.evaluate import Failures
+from sash.schema import BEGINNING
+from sash.state.arena import Arena
+from sash.state.interner import Interner
+from sash.state.queue import DeltaQueue
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What one step brings to a port: changes before `clock`, and the instant of the first row of the streams below."""
+
+    delta: Delta
+    clock: int
+    begin: int | None
+
+
+@dataclass
+class Node:
+    """An operator (None for a port), what has come to each of its inputs, and who reads it."""
+
+    operator: Operator | None
+    reads_stream: bool  # and not tables only
+    feeds: list[Feed]
+    queues: list[DeltaQueue]
+    readers: list[tuple[Node, int]] = field(default_factory=list)
+
+
+class Graph:
+    """Runs the specs of some sinks."""
+
+    def __init__(
+        self, sinks: Iterable[Spec], arena: Arena, interner: Interner, failures: Failures, *, is_first_shard: bool = True
+    ) -> None:
+        self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
+        self._arena, self._interner, self._failures = arena, interner, failures
+        self._nodes: dict[Spec, Node] = {}  # inputs always come before those who read them
+        for spec in sinks:
+            self._add(spec)
+
+    def step(self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec]) -> dict[Spec, Feed]:
+        """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks."""
+        wanted, results = set(sinks), {}
+        for spec, node in self._nodes.items():
+            feed = feeds[spec] if isinstance(spec, PortSpec) else self._work(node)
+            for reader, side in node.readers:
+                reader.feeds[side] = feed
+            if spec in wanted:
+                results[spec] = feed
+        return results
+
+    def _work(self, node: Node) -> Feed:
+        assert node.operator is not None
+        now = min(feed.clock for feed in node.feeds)
+        begin = min((feed.begin for feed in node.feeds if feed.begin is not None and _counts(feed, node)), default=None)
+        inputs = [_due(feed.delta, queue, now) for feed, queue in zip(node.feeds, node.queues, strict=True)]
+        return Feed(node.operator.run(inputs, now, begin if self._is_first_shard else None), now, begin)
+
+    def _add(self, spec: Spec) -> Node:
+        if spec in self._nodes:
+            return self._nodes[spec]
+        sources = [self._add(below) for below in spec.inputs]
+        scope = self._arena.scope(spec.fingerprint)
+        operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
+        queues = [
+            DeltaQueue(below.layout, scope.scope(f"waiting {side}"), self._interner) for side, below in enumerate(spec.inputs)
+        ]
+        node = Node(operator, reads_stream(spec), [NO_FEED] * len(sources), queues)
+        for side, source in enumerate(sources):
+            source.readers.append((node, side))
+        self._nodes[spec] = node
+        return node
+
+
+NO_FEED = Feed(Delta.empty(0), BEGINNING, None)
+
+
+def _counts(feed: Feed, node: Node) -> bool:
+    """A query begins with the first row of a stream; the rows of its tables were always there."""
+    return not node.reads_stream or feed.begin != BEGINNING
+
+
+def _due(delta: Delta, queue: DeltaQueue, now: int) -> Delta:
+    """What an input brings before `now`; the rest waits."""
+    if len(queue):
+        queue.append(delta)
+        return queue.take(now)
+    if not len(delta) or delta.ts[-1] < now:
+        return delta
+    due, rest = delta.split(now)
+    queue.append(rest)
+    return due
+
+
+def reads_stream(spec: Spec) -> bool:
+    if isinstance(spec, PortSpec):
+        return reads_stream(spec.source) if spec.source is not None else not spec.is_table
+    return any(reads_stream(below) for below in spec.inputs)

@@ -1,0 +1,77 @@
+"""Packets: what travels between sources, shards and sinks.
+
+A packet is addressed to a shard of a level; level 0 is the outside world. A shard hands packets for higher levels on, unopened.
+Bodies are Arrow IPC streams for rows, JSON for facts, so a packet is a row of five plain columns for Spark, whatever is in it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import IntEnum
+
+import pyarrow as pa
+
+from sash.schema import Schema
+
+OUTSIDE = 0
+
+
+class Cargo(IntEnum):
+    """What is in a packet. The numbers are on disk: never reorder."""
+
+    ROWS = 0  # to a port of a stream: its rows, in source order; name = stream
+    SPLIT = 1  # to every shard: {"rows", "greatest", "first"} of one split of a stream (see Split); name = stream
+    CONTROL = 2  # to every shard: {"advance": T} or {"end": true, "until": T or null}
+    LATE = 3  # to shard 0, or outside: whole rows that came too late; name = stream
+    DEAD = 4  # to shard 0, or outside: rows that could not be read: columns reason, line; name = stream
+    DELTA = 5  # to a port behind an exchange: changes
+    CLOCK = 6  # to a port behind an exchange, from every shard below: {"clock": C, "begin": T or null}
+    CHANGES = 7  # outside: changes of a view: _op, _ts, columns; name = view
+    NET = 8  # outside: net change of a view in this step: columns, then _weight; name = view
+    FACTS = 9  # outside: metrics of a step, {"rows": …, "clock": …, …}
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A body and its address."""
+
+    level: int
+    shard: int
+    cargo: Cargo
+    name: str  # the stream or view; for DELTA and CLOCK empty
+    port: int  # -1 where no port is meant
+    order: int  # the place among packets of its kind: splits in source order, shards below an exchange by number
+    body: bytes
+
+    def batch(self) -> pa.RecordBatch:
+        with pa.ipc.open_stream(self.body) as reader:
+            return reader.read_next_batch()
+
+    def facts(self) -> dict[str, int | None]:
+        return dict(json.loads(self.body))
+
+
+def batch_body(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def facts_body(facts: dict[str, int | None]) -> bytes:
+    return json.dumps(facts).encode()
+
+
+def changes_schema(schema: Schema) -> pa.Schema:
+    """Of the changelog of a view with these columns."""
+    return pa.schema([("_op", pa.int8()), ("_ts", pa.timestamp("us")), *schema.arrow])
+
+
+# The schema of a packet as a row; `spark/` moves nothing else.
+PACKET_SCHEMA = pa.schema(
+    [
+        ("shard", pa.int32()), ("level", pa.int32()), ("cargo", pa.int32()), ("name", pa.string()), ("port", pa.int32()),
+        ("place", pa.int64()), ("body", pa.binary()),
+    ]
+)

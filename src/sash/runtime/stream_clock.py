@@ -1,0 +1,64 @@
+"""What a shard knows of the time of a stream.
+
+A clock at c promises that later rows have ts >= c. It is moved by the stream's own rows, less the declared delay; by an arrival,
+where arrivals are stamped; by ADVANCE and idle rules; and by the end of the input. Never by a guess.
+"""
+
+from __future__ import annotations
+
+from sash.logical.streams import Stamp, StreamSpec
+from sash.schema import BEGINNING, FOREVER
+from sash.state.arena import Scope
+
+GREATEST, FIRST, ADVANCED = 0, 1, 2
+
+
+class StreamClock:
+    """Greatest and first timestamp so far, and the clock that follows."""
+
+    def __init__(self, spec: StreamSpec, scope: Scope) -> None:
+        self._spec = spec
+        self._registers = scope.array("clock", 4)
+        if not self._registers[3]:
+            self._registers[:] = (BEGINNING, FOREVER, BEGINNING, 1)
+
+    @property
+    def clock(self) -> int:
+        if self._spec.is_table:
+            return FOREVER
+        by_rows = self.greatest
+        if self.greatest > BEGINNING:
+            by_rows = self.greatest + 1 if self._spec.stamp is not Stamp.EXTERNAL else self.greatest - self._spec.delay
+        return max(by_rows, int(self._registers[ADVANCED]))
+
+    @property
+    def greatest(self) -> int:
+        """BEGINNING while there was no row."""
+        return int(self._registers[GREATEST])
+
+    @property
+    def begin(self) -> int | None:
+        """The instant of the first row that came to this shard; None while there was none."""
+        if self._spec.is_table:
+            return BEGINNING
+        first = int(self._registers[FIRST])
+        return None if first == FOREVER else first
+
+    @property
+    def late_below(self) -> int:
+        """A row that comes now is late if its ts is below this."""
+        if self._spec.is_table:
+            return BEGINNING
+        return max(self.greatest - self._spec.delay, int(self._registers[ADVANCED]))
+
+    def saw(self, greatest: int | None) -> None:
+        """A split was taken in somewhere; this is the greatest timestamp in it."""
+        if greatest is not None and not self._spec.is_table:
+            self._registers[GREATEST] = max(self.greatest, greatest)
+
+    def took(self, first: int) -> None:
+        """This shard took in rows that were not late; this is the least timestamp of them."""
+        self._registers[FIRST] = min(int(self._registers[FIRST]), first)
+
+    def advance(self, clock: int) -> None:
+        self._registers[ADVANCED] = max(int(self._registers[ADVANCED]), clock)

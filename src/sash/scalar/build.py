@@ -1,0 +1,49 @@
+"""Building expressions: functions found by name, arguments cast to what the function takes, mistakes said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sash.errors import SashError, nearest
+from sash.scalar.coercion import Mismatch, cast, common_type, comparison_type, null, unify
+from sash.scalar.functions import FUNCTIONS
+from sash.scalar.nodes import Call, Expression
+from sash.schema import Kind
+
+__all__ = ["call", "cast", "common_type", "comparison_type", "function_names", "null", "unify"]
+
+# Arithmetic operators that mean something else when one side is a time.
+_ON_TIMES = {
+    ("add", Kind.DATE, Kind.INT): "date_add",
+    ("subtract", Kind.DATE, Kind.INT): "date_sub",
+    ("subtract", Kind.TIMESTAMP, Kind.TIMESTAMP): "subtract_timestamps",
+    ("subtract", Kind.TIMESTAMP, Kind.DATE): "subtract_timestamps",
+    ("subtract", Kind.DATE, Kind.TIMESTAMP): "subtract_timestamps",
+}
+
+
+def call(name: str, arguments: Sequence[Expression]) -> Expression:
+    """The function of that name over these arguments, with its type."""
+    kinds = tuple(argument.type.kind for argument in arguments)
+    name = _ON_TIMES.get((name, *kinds), name) if len(kinds) == 2 else name
+    function = FUNCTIONS.get(name.lower())
+    if function is None:
+        raise _unknown(name)
+    given = f"{name}({', '.join(str(argument.type) for argument in arguments)})"
+    try:
+        coerced, type_ = function.rule(tuple(arguments))
+    except Mismatch:
+        raise SashError(f"{given} does not exist", f"{name} takes {function.takes}") from None
+    except SashError as error:
+        raise SashError(f"{given} is not possible: {error.message}", error.hint) from None
+    return Call(function.name, coerced, type_)
+
+
+def function_names() -> list[str]:
+    """Every name that `call` knows, sorted."""
+    return sorted(FUNCTIONS)
+
+
+def _unknown(name: str) -> SashError:
+    meant = nearest(name, FUNCTIONS)
+    return SashError(f'unknown function "{name}"', f'did you mean "{meant}"?' if meant else None)

@@ -1,0 +1,65 @@
+"""Scalar expressions: immutable, typed, with columns by place, so that nothing below the binder knows a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sash.schema import Type
+
+
+@dataclass(frozen=True)
+class Column:
+    """The value of the input's column at `index`."""
+
+    index: int
+    type: Type
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant; `value` is None for NULL, else bool, int, float, Decimal, str, datetime or date."""
+
+    value: object
+    type: Type
+
+    def __str__(self) -> str:
+        return "NULL" if self.value is None else repr(self.value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function or an operator of the registry in sash.scalar.functions, its arguments already of the right types."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: Type
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(str(argument) for argument in self.arguments)})"
+
+
+Expression = Column | Literal | Call
+
+
+def columns(expression: Expression) -> Iterator[Column]:
+    """Every column that an expression reads, in order, with repetitions."""
+    if isinstance(expression, Column):
+        yield expression
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from columns(argument)
+
+
+def remap(expression: Expression, places: dict[int, int]) -> Expression:
+    """The same expression over an input whose columns lie elsewhere."""
+    if isinstance(expression, Column):
+        return Column(places[expression.index], expression.type, expression.name)
+    if isinstance(expression, Call):
+        arguments = tuple(remap(argument, places) for argument in expression.arguments)
+        return Call(expression.function, arguments, expression.type)
+    return expression

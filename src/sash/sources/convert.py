@@ -1,0 +1,152 @@
+"""Rows that a program pushes, in the shapes that programs have them in, as a batch of the declared types.
+
+A list of dicts or of tuples, a dict of columns, an Arrow table or record batch, or a pandas DataFrame. A row of
+Python values that are none of the column's type is a dead letter; an Arrow column of a type that makes no sense is
+an error, as in Parquet.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sash.errors import SashError, choices
+from sash.logical.streams import StreamSpec
+from sash.scalar.arrays import combined
+from sash.schema import Field
+from sash.sources.result import Letter, ReadResult, TextResult, Values, dead_batch, printable
+from sash.sources.values import conform, rows_of
+
+Columns = Mapping[int, Any]  # by place: an Arrow array, or a list of Python values
+
+
+def convert(spec: StreamSpec, data: object) -> ReadResult:
+    """The rows in their order, and dead letters, whose `row` counts from 1."""
+    result = _convert(spec, data)
+    return ReadResult(result.batch, dead_batch(result.letters, ""))
+
+
+def _convert(spec: StreamSpec, data: Any) -> TextResult:
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        columns = {_place(spec, name): combined(data.column(name)) for name in data.schema.names}
+        return _from_columns(spec, columns, len(data))
+    if isinstance(data, Mapping):
+        return _from_mapping(spec, data)
+    if _is_frame(data):
+        columns = {_place(spec, str(name)): _series(data[name]) for name in data.columns}
+        return _from_columns(spec, columns, len(data))
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return _from_rows(spec, data)
+    raise _wrong_shape(spec, data)
+
+
+def _wrong_shape(spec: StreamSpec, data: object) -> SashError:
+    return SashError(
+        f'stream "{spec.name}" cannot take rows from a {type(data).__name__}',
+        "push a list of dicts or tuples, a dict of lists, an Arrow table or a pandas DataFrame",
+    )
+
+
+def _place(spec: StreamSpec, name: str) -> int:
+    try:
+        return spec.schema.index(name)
+    except SashError as error:
+        raise SashError(
+            f'unknown column "{name}" in stream "{spec.name}"', f"columns are: {choices(spec.schema.names)}"
+        ) from error
+
+
+def _is_frame(data: object) -> bool:
+    # Who has a DataFrame has imported pandas; nobody else needs to wait for it.
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, pandas.DataFrame)
+
+
+def _series(series: Any) -> Any:
+    """A column of a DataFrame, whose missing values are NULL, as an array or, of mixed values, as a list."""
+    try:
+        return combined(pa.array(series, from_pandas=True))
+    except pa.ArrowException:
+        return series.astype(object).where(series.notna(), None).tolist()
+
+
+def _from_mapping(spec: StreamSpec, data: Mapping[str, Any]) -> TextResult:
+    columns = {_place(spec, name): _listed(spec, values) for name, values in data.items()}
+    lengths = {name: len(columns[_place(spec, name)]) for name in data}
+    if len(set(lengths.values())) > 1:
+        raise SashError(f'columns of different lengths for stream "{spec.name}": {lengths}')
+    return _from_columns(spec, columns, next(iter(lengths.values()), 0))
+
+
+def _listed(spec: StreamSpec, values: Any) -> Any:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return combined(values)
+    if isinstance(values, np.ndarray):
+        return pa.array(values)
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        raise SashError(
+            f'stream "{spec.name}": the values of a dict must be lists, one for each column', "push [row] for one row"
+        )
+    return list(values)
+
+
+def _from_rows(spec: StreamSpec, rows: Sequence[Any]) -> TextResult:
+    if all(isinstance(row, Mapping) for row in rows):
+        return _from_columns(spec, _transposed(spec, rows), len(rows))
+    if not all(isinstance(row, Sequence) and not isinstance(row, str | bytes) for row in rows):
+        odd = next(row for row in rows if isinstance(row, str | bytes) or not isinstance(row, Sequence))
+        raise _wrong_shape(spec, odd)
+    width = len(spec.schema)
+    places = [place for place, row in enumerate(rows) if len(row) == width]
+    columns = {column: [rows[place][column] for place in places] for column in range(width)}
+    result = _from_columns(spec, columns, len(places))
+    letters = [Letter(letter.reason, letter.line, places[letter.row]) for letter in result.letters]
+    wrong = [_wrong_width(row, width, place) for place, row in enumerate(rows) if len(row) != width]
+    return TextResult(result.batch, sorted([*letters, *wrong], key=lambda letter: letter.row))
+
+
+def _wrong_width(row: Sequence[Any], width: int, place: int) -> Letter:
+    return Letter(f"{len(row)} values where {width} are expected", printable(str(row)), place)
+
+
+def _transposed(spec: StreamSpec, rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Dicts as columns; a missing key is NULL."""
+    keys = {key: _place(spec, key) for row in rows for key in row}
+    columns: dict[int, list[Any]] = {place: [None] * len(rows) for place in keys.values()}
+    for number, row in enumerate(rows):
+        for key, value in row.items():
+            columns[keys[key]][number] = value
+    return columns
+
+
+def _from_columns(spec: StreamSpec, columns: Columns, length: int) -> TextResult:
+    fields = enumerate(spec.schema.fields)
+    values = [_values(columns.get(place, pa.nulls(length)), field, spec) for place, field in fields]
+    return rows_of(spec.schema, values)
+
+
+def _values(given: Any, field: Field, spec: StreamSpec) -> Values:
+    if isinstance(given, pa.Array):
+        return conform(given, field, f'the rows pushed to "{spec.name}"')
+    try:
+        return conform(pa.array(given), field, "")
+    except (pa.ArrowException, SashError, OverflowError):
+        return _one_by_one(given, field)
+
+
+def _one_by_one(given: Sequence[Any], field: Field) -> Values:
+    """Values of mixed types, each by itself."""
+    values = [_one(value, field) for value in given]
+    read = pa.concat_arrays([value.read for value in values])
+    return Values(read, np.concatenate([value.failed for value in values]), given)
+
+
+def _one(value: Any, field: Field) -> Values:
+    try:
+        return conform(pa.array([value]), field, "")
+    except (pa.ArrowException, SashError, OverflowError):
+        return Values(pa.nulls(1, field.type.arrow), np.ones(1, np.bool_), [value])

@@ -1,0 +1,142 @@
+"""JSON lines: one object a line, its keys spelled as the columns are; a missing key is NULL.
+
+pyarrow reads a whole piece when every value is of its column's kind. If it cannot, every line is read by itself,
+and numbers keep the digits they were written with. A value has to be of the column's own kind: "12" is no BIGINT. A
+TIMESTAMP is a string or a number of seconds since the epoch, a DECIMAL a number or a string; a number or a truth
+value may be a STRING.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import json as arrow_json
+
+from sash.logical.streams import StreamSpec
+from sash.scalar.arrays import combined
+from sash.schema import Field, Kind, Type
+from sash.sources.lines import split_lines
+from sash.sources.options import options_of
+from sash.sources.result import TextResult, Values, good_rows, letters_of
+from sash.sources.text import SECONDS, from_seconds, is_utf8, parse
+
+
+class Number(str):
+    """A number as it is written."""
+
+
+_decode = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number).decode
+
+
+def read_json(spec: StreamSpec, text: bytes) -> TextResult:
+    """The rows of whole lines; dead letters count the lines from 0."""
+    table = _read_whole(spec, text)
+    if table is None:
+        return _read_lines(spec, text)
+    columns = [_values(spec, combined(table.column(field.name)), field.type) for field in spec.schema.fields]
+    batch, reasons = good_rows(spec.schema, columns)
+    return TextResult(batch, letters_of(reasons, _numbered(text)) if reasons else ())
+
+
+def _read_whole(spec: StreamSpec, text: bytes) -> pa.Table | None:
+    """The fast way: all lines at once, or None where some line needs a closer look."""
+    if not text or not is_utf8(text) or b"NaN" in text or b"Inf" in text:
+        return None
+    # Text for dates; for a second try, exact numbers.
+    times = (pa.string(),) if options_of(spec).timestamp_format else (pa.string(), SECONDS)
+    for time in times:
+        try:
+            table = _parse(text, pa.schema([(field.name, _raw(field.type, time)) for field in spec.schema.fields]))
+        except pa.ArrowInvalid:
+            continue
+        # Two objects on a line, or one on two lines, are for the slow way to refuse.
+        return table if len(table) == text.count(b"\n{") + text.startswith(b"{") else None
+    return None
+
+
+def _parse(text: bytes, schema: pa.Schema) -> pa.Table:
+    return arrow_json.read_json(
+        pa.BufferReader(text),
+        arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
+        arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+    )
+
+
+def _raw(type_: Type, time: pa.DataType) -> pa.DataType:
+    """The type as which pyarrow reads a column."""
+    if type_.kind is Kind.TIMESTAMP:
+        return time
+    return pa.string() if type_.kind is Kind.DATE else type_.arrow
+
+
+def _values(spec: StreamSpec, given: pa.Array, type_: Type) -> Values:
+    if given.type == type_.arrow:
+        return Values(given, np.zeros(len(given), np.bool_), given)
+    if given.type == SECONDS:
+        return Values(*from_seconds(given), given)
+    return Values(*parse(given, type_, options_of(spec).timestamp_format), given)
+
+
+def _numbered(text: bytes) -> list[tuple[int, bytes]]:
+    """The lines that are not blank, each with its number among all."""
+    return [(number, line) for number, line in enumerate(split_lines(text)) if line.strip()]
+
+
+def _read_lines(spec: StreamSpec, text: bytes) -> TextResult:
+    lines = _numbered(text)
+    objects: dict[int, Mapping[str, object]] = {}
+    reasons: dict[int, str] = {}
+    for place, (_, line) in enumerate(lines):
+        found = _object(line)
+        if isinstance(found, str):
+            reasons[place] = found
+        else:
+            objects[place] = found
+    columns = [_column(spec, field, [row.get(field.name) for row in objects.values()]) for field in spec.schema.fields]
+    batch, wrong = good_rows(spec.schema, columns)
+    places = list(objects)
+    reasons.update({places[row]: reason for row, reason in wrong.items()})
+    return TextResult(batch, letters_of(reasons, lines))
+
+
+def _object(line: bytes) -> Mapping[str, object] | str:
+    """The object on a line, or what is wrong with it."""
+    try:
+        value = _decode(line.decode().strip())
+    except UnicodeDecodeError:
+        return "not valid UTF-8"
+    except json.JSONDecodeError as error:
+        return f"not valid JSON: {error.msg} at character {error.pos + 1}"
+    except RecursionError:
+        return "not valid JSON: nested too deeply"
+    return value if isinstance(value, dict) else "not a JSON object"
+
+
+def _column(spec: StreamSpec, field: Field, given: list[object]) -> Values:
+    texts = [_text(value, field.type.kind) for value in given]
+    refused = np.array([text is None and value is not None for text, value in zip(texts, given, strict=True)], np.bool_)
+    read, failed = parse(pa.array(texts, pa.string()), field.type, options_of(spec).timestamp_format)
+    return Values(read, failed | refused, given)
+
+
+def _text(value: object, kind: Kind) -> str | None:
+    """The text of a value, None where a column of the kind cannot hold it."""
+    if isinstance(value, bool):
+        return str(value).lower() if kind in (Kind.BOOLEAN, Kind.STRING) else None
+    if isinstance(value, Number):
+        return None if kind in (Kind.BOOLEAN, Kind.DATE) else str(value)
+    if isinstance(value, str) and kind in (Kind.STRING, Kind.TIMESTAMP, Kind.DATE, Kind.DECIMAL):
+        return value if value.isascii() or _is_unicode(value) else None
+    return None
+
+
+def _is_unicode(value: str) -> bool:
+    """Whether a string has no half of a surrogate pair."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

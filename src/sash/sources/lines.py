@@ -1,0 +1,154 @@
+"""Text files by offset: where records begin and end, without parsing them.
+
+A record is a line; with multiline = 'true' a line end inside quotes does not end it. A plain file is read in
+pieces, at any offset. A compressed or multiline file is read as a whole, and its offsets are those of the unpacked
+text:
+
+    offset   0         18        36      stop
+             |header   |record   |record |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+
+from sash.errors import SashError
+from sash.sources.listing import SourceFile, locate
+from sash.sources.options import Options, compression
+
+Read = Callable[[int, int], bytes]  # offset, length -> what is there, shorter only at the end of the file
+
+_NOWHERE = 1 << 62
+_FIRST_STEP = 4096
+_BYTES_PER_LINE = 128  # a guess, for how far to look ahead
+
+
+@contextmanager
+def open_text(options: Options, path: str, modified: int) -> Iterator[Read]:
+    """Read a text file by offset; `modified` tells versions of a file apart."""
+    if options.is_whole(path):
+        content = _whole(path, modified)
+        yield lambda offset, length: content[offset : offset + length]
+        return
+    location = locate(path)
+    try:
+        with location.filesystem.open_input_file(location.path) as handle:
+            yield lambda offset, length: handle.read_at(length, offset)
+    except OSError as error:
+        raise SashError(f'cannot read "{path}": {error}') from error
+
+
+# A compressed file is planned and read range by range: without this, every range would unpack it again.
+@lru_cache(maxsize=4)
+def _whole(path: str, modified: int) -> bytes:
+    location = locate(path)
+    try:
+        with location.filesystem.open_input_stream(location.path, compression=compression(path)) as stream:
+            return bytes(stream.read())
+    except OSError as error:
+        raise SashError(f'cannot read "{path}": {error}') from error
+
+
+def end_of(options: Options, file: SourceFile) -> int:
+    """Where a file ends; how long the text of a compressed file is, nobody knows before it is read."""
+    return _NOWHERE if options.is_whole(file.path) else file.size
+
+
+def cut(options: Options, read: Read, offset: int, end: int, rows: int | None, limit: int) -> tuple[int, int]:
+    """The end of the records from `offset` on that fit into `rows` and about `limit` bytes, and how many they are.
+
+    At least one record fits. The last one of a file needs no line end.
+    """
+    if options.multiline:
+        return _cut_records(read(offset, end - offset), record_pattern(options), offset, rows, limit)
+    return _cut_lines(read, offset, end, rows, limit)
+
+
+def _cut_lines(read: Read, offset: int, end: int, rows: int | None, limit: int) -> tuple[int, int]:
+    position = stop = offset
+    lines = 0
+    step = limit if rows is None else min(max(_FIRST_STEP, rows * _BYTES_PER_LINE), limit)
+    while True:
+        block = read(position, min(step, end - position))
+        if not block:
+            return position, lines + (position > stop)
+        found = block.count(b"\n")
+        if rows is not None and lines + found >= rows:
+            return position + _line_end(block, rows - lines), rows
+        stop = position + block.rfind(b"\n") + 1 if found else stop
+        lines += found
+        position += len(block)
+        if lines and position - offset >= limit and position < end:
+            return stop, lines
+        step = max(_FIRST_STEP, min(step * 4, limit - (position - offset)))
+
+
+def _line_end(block: bytes, count: int) -> int:
+    """One past the end of the `count`-th line of a block."""
+    if count == 1:
+        return block.index(b"\n") + 1
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    return int(ends[count - 1]) + 1
+
+
+def _cut_records(
+    text: bytes, pattern: re.Pattern[bytes], offset: int, rows: int | None, limit: int
+) -> tuple[int, int]:
+    stop = count = 0
+    for match in islice(_records(text, pattern), rows):
+        stop, count = match.end(), count + 1
+        if stop >= limit:
+            break
+    return offset + stop, count
+
+
+def _records(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
+    """Every record with its line end; the empty match at the end of the text is none."""
+    return (match for match in pattern.finditer(text) if match.end() > match.start())
+
+
+def split_records(options: Options, text: bytes) -> list[bytes]:
+    """The records of a text, without their line ends."""
+    if options.multiline:
+        return [_without_end(match.group()) for match in _records(text, record_pattern(options))]
+    return split_lines(text)
+
+
+def split_lines(text: bytes) -> list[bytes]:
+    """Lines end with a line feed, before which a carriage return may stand; one alone ends nothing."""
+    return [line.removesuffix(b"\r") for line in text.removesuffix(b"\n").split(b"\n")] if text else []
+
+
+def _without_end(record: bytes) -> bytes:
+    return record.removesuffix(b"\n").removesuffix(b"\r")
+
+
+@lru_cache(maxsize=64)
+def record_pattern(options: Options) -> re.Pattern[bytes]:
+    """A record that may span lines, with its line end; an open quote goes on to the end of the text."""
+    return re.compile(_fields(options, ends=rb"\n", closing=rb"(?:%s|\Z)") + rb"(?:\n|\Z)", re.DOTALL)
+
+
+@lru_cache(maxsize=64)
+def closed_pattern(options: Options) -> re.Pattern[bytes]:
+    """A record, without its line end, in which every quote that opens a value is closed and no line ends."""
+    return re.compile(_fields(options, ends=rb"\r\n", closing=rb"%s"), re.DOTALL)
+
+
+def _fields(options: Options, ends: bytes, closing: bytes) -> bytes:
+    """Values between delimiters. Only at the beginning of a value does a quote open anything."""
+    delimiter = re.escape(options.delimiter.encode())
+    plain = rb"[^%s%s]*+" % (ends, delimiter)
+    if options.quote:
+        quote, escape = re.escape(options.quote.encode()), re.escape(options.escape.encode())
+        pair = quote + quote if escape in (b"", quote) else quote + quote + rb"|" + escape + rb"."
+        other = rb"[^%s%s]++" % (quote, escape)
+        quoted = quote + rb"(?:%s|%s)*+" % (other, pair) + closing % quote
+        plain = rb"(?:%s%s|(?!%s)%s)" % (quoted, plain, quote, plain)
+    return plain + rb"(?:%s%s)*+" % (delimiter, plain)

@@ -1,0 +1,99 @@
+"""What reading gives: rows of the declared types, and dead letters for what could not be one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sash.scalar.arrays import Mask
+from sash.schema import Field, Schema
+
+DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
+
+
+@dataclass(frozen=True)
+class ReadResult:
+    """Rows in source order, and the dead letters among them in theirs.
+
+    The `row` of a dead letter counts from 1: lines of text (a header is one), rows of Parquet, or pushed rows.
+    """
+
+    batch: pa.RecordBatch
+    dead: pa.RecordBatch
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A record that could not be read; `row` counts the records of its text from 0."""
+
+    reason: str
+    line: str
+    row: int
+
+
+@dataclass(frozen=True)
+class TextResult:
+    """The rows and dead letters of a piece of text."""
+
+    batch: pa.RecordBatch
+    letters: Sequence[Letter]
+
+
+@dataclass(frozen=True)
+class Values:
+    """One column: as it was read (NULL where that failed), where it failed, and as it was given."""
+
+    read: pa.Array
+    failed: Mask
+    given: pa.Array | Sequence[object]
+
+
+def good_rows(schema: Schema, columns: Sequence[Values]) -> tuple[pa.RecordBatch, Mapping[int, str]]:
+    """The rows of which every value could be read, and the reason for each of the others."""
+    batch = pa.RecordBatch.from_arrays([column.read for column in columns], schema=schema.arrow)
+    failed = np.zeros(len(batch), np.bool_)
+    for column in columns:
+        failed |= column.failed
+    if not failed.any():
+        return batch, {}
+    reasons = {int(row): _reason(schema, columns, int(row)) for row in np.flatnonzero(failed)}
+    return batch.filter(pa.array(~failed)), reasons
+
+
+def _reason(schema: Schema, columns: Sequence[Values], row: int) -> str:
+    """What is wrong with the first bad value of a row."""
+    field, column = next(pair for pair in zip(schema.fields, columns, strict=True) if pair[1].failed[row])
+    return not_a(field, plain_value(column.given[row]))
+
+
+def plain_value(value: object) -> object:
+    return value.as_py() if isinstance(value, pa.Scalar) else value
+
+
+def not_a(field: Field, value: object) -> str:
+    shown = f'"{value}"' if type(value) is str else str(value)
+    return f'column "{field.name}": {printable(shown)} is not a {field.type}'
+
+
+def printable(text: str) -> str:
+    """Text that can be stored as UTF-8, whatever it was."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def letters_of(reasons: Mapping[int, str], records: Sequence[tuple[int, bytes]]) -> list[Letter]:
+    """Dead letters of the records at the given places; each record comes with its number among all."""
+    chosen = [(reasons[place], *records[place]) for place in sorted(reasons)]
+    return [Letter(reason, record.decode("utf-8", "replace"), number) for reason, number, record in chosen]
+
+
+def dead_batch(letters: Sequence[Letter], file: str, rows_before: int = 0) -> pa.RecordBatch:
+    columns = {
+        "reason": [letter.reason for letter in letters],
+        "line": [letter.line for letter in letters],
+        "file": [file] * len(letters),
+        "row": [rows_before + letter.row + 1 for letter in letters],
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=DEAD_SCHEMA)

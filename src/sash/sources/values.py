@@ -1,0 +1,84 @@
+"""Values that have a type already, from Parquet, Arrow, pandas or Python, as the declared type.
+
+Only what keeps its meaning is taken: numbers as numbers that hold them, times as times, numbers as seconds since
+the epoch for a TIMESTAMP, and text as the text of a file. A value that does not fit fails; a column whose type
+makes no sense is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sash.errors import SashError
+from sash.scalar.arrays import Mask, array_of, nulls, numbers, truth
+from sash.scalar.cast import kind_of, ordinary, try_cast
+from sash.schema import BEGINNING, END, SECOND, Field, Kind, Schema
+from sash.sources.result import Letter, TextResult, Values, good_rows, plain_value, printable
+from sash.sources.text import parse
+
+_NUMBERS = (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
+_TIMES = (Kind.TIMESTAMP, Kind.DATE)
+
+
+def conform(given: pa.Array, field: Field, origin: str) -> Values:
+    """A column as its declared type; `origin` is where it comes from, for the error."""
+    target = field.type.arrow
+    if given.type == target or pa.types.is_null(given.type):
+        return Values(given.cast(target), np.zeros(len(given), np.bool_), given)
+    try:
+        plain = ordinary(given)
+        kind = kind_of(plain.type)
+    except (SashError, pa.ArrowInvalid) as error:
+        raise _unfit(given, field, origin) from error
+    if kind is Kind.STRING:
+        return Values(*parse(plain, field.type), given)
+    if not _may_become(kind, field.type.kind):
+        raise _unfit(given, field, origin)
+    read, failed = _seconds(plain) if _is_float_time(kind, field) else try_cast(plain, target)
+    return Values(read, truth(failed) | _is_cut(plain, read, field), given)
+
+
+def rows_of(schema: Schema, columns: Sequence[Values]) -> TextResult:
+    """The rows of conformed columns; the line of a dead letter is the row as JSON."""
+    batch, reasons = good_rows(schema, columns)
+    return TextResult(batch, [Letter(reasons[row], _line(schema, columns, row), row) for row in sorted(reasons)])
+
+
+def _line(schema: Schema, columns: Sequence[Values], row: int) -> str:
+    values = {name: plain_value(column.given[row]) for name, column in zip(schema.names, columns, strict=True)}
+    return printable(json.dumps(values, default=str, ensure_ascii=False))
+
+
+def _may_become(kind: Kind, wanted: Kind) -> bool:
+    if kind in _NUMBERS:
+        return wanted in (*_NUMBERS, Kind.TIMESTAMP)
+    return kind is wanted or (kind in _TIMES and wanted in _TIMES)
+
+
+def _is_float_time(kind: Kind, field: Field) -> bool:
+    return kind is Kind.DOUBLE and field.type.kind is Kind.TIMESTAMP
+
+
+def _seconds(seconds: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """To the nearest microsecond, for the float nearest to 0.000001 may lie below it."""
+    micros = np.rint(numbers(seconds) * SECOND)
+    fits = (micros >= BEGINNING) & (micros < END)
+    stored = np.where(fits, micros, 0).astype(np.int64)
+    return array_of(stored, pa.timestamp("us"), ~fits | nulls(seconds)), pa.array(~fits & ~nulls(seconds))
+
+
+def _is_cut(given: pa.Array, read: pa.Array, field: Field) -> Mask:
+    """Where a whole number or a day is all that is left of a value that was more."""
+    if not (field.type.is_integer or field.type.kind is Kind.DATE):
+        return np.zeros(len(given), np.bool_)
+    back, _ = try_cast(read, given.type)
+    return truth(pc.not_equal(back, given))
+
+
+def _unfit(given: pa.Array, field: Field, origin: str) -> SashError:
+    return SashError(f'column "{field.name}" of {origin} has the type {given.type}, which is no {field.type}')

@@ -1,0 +1,38 @@
+"""Streams that come as Spark DataFrames: Kafka, or any other source that Spark can read.
+
+A task of the DataFrame is a split: its rows are packed where they are read, and united with the packets of the
+files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from sash.errors import SashError
+from sash.logical.streams import Stamp, StreamSpec
+from sash.physical.job import Job
+from sash.sources.convert import convert
+from sash.spark.packing import pack_split
+from sash.spark.wire import SPARK_SCHEMA, to_batches
+
+
+def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
+    """The rows of a DataFrame as packets."""
+    if stream.stamp is Stamp.INTERNAL:
+        raise SashError(
+            f'stream "{stream.name}" comes as a DataFrame and has no timestamps',
+            "say TIMESTAMP BY with one of its columns: times of arrival would differ when a batch is read again",
+        )
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        came = list(batches)
+        result = convert(stream, pa.Table.from_batches(came) if came else stream.schema.arrow.empty_table())
+        yield from to_batches(pack_split(job, stream, context.partitionId(), result.batch, result.dead, None))
+
+    return frame.select(*stream.schema.names).mapInArrow(pack, SPARK_SCHEMA)

@@ -1,0 +1,139 @@
+"""Keepers: the answer of a shard to batch N, once and for all, whatever is found.
+
+    arena at N          the stored answer (a retry, or a batch that is evaluated twice)
+    arena at N - 1      step; write outputs, then log or snapshot, then answer; commit the arena to N
+    anything else       the newest snapshot, or an older arena, then the log up to N - 1; then as above
+
+All of it is a function of the packets, so whoever does it again writes the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from sash.errors import SashError
+from sash.physical.job import Job
+from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
+from sash.spark.outputs import write_outputs
+from sash.spark.settings import Settings
+from sash.spark.store import History
+from sash.state.arena import Arena
+
+STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
+
+
+class Engine(Protocol):
+    """What a shard runs: its state is in the arena that it was made with."""
+
+    def step(self, packets: list[Packet]) -> list[Packet]: ...
+
+
+MakeEngine = Callable[[Job, int, int, Arena], Engine]
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Answers the batches of one shard of one level."""
+
+    job: Job
+    settings: Settings
+    make_engine: MakeEngine
+    level: int
+    shard: int
+
+    def answer(self, batch: int, packets: list[Packet]) -> list[Packet]:
+        """What the shard says to these packets; outputs are written on the way."""
+        with held(self.settings.arenas, self.level, self.shard) as arena_file:
+            if arena_file.is_whole and arena_file.meta.version >= batch:
+                stored = self._history.answer(batch)
+                if stored is not None:
+                    return stored
+            return self._advance(arena_file, batch, packets)
+
+    @property
+    def _history(self) -> History:
+        return History(self.settings.checkpoint.child("shards", str(self.level), str(self.shard)))
+
+    def _advance(self, arena_file: HeldArena, batch: int, packets: list[Packet]) -> list[Packet]:
+        self._choose_base(arena_file, batch - 1)
+        meta = arena_file.meta
+        arena = arena_file.open()
+        try:
+            logged = meta.logged + self._replay(arena, meta.version + 1, batch)
+            answer = self._outside(self._engine(arena).step(packets), batch, packets, arena)
+            meta = self._record(arena_file, replace(meta, version=batch, logged=logged), packets, arena)
+            self._history.put_answer(batch, answer)
+        finally:
+            arena.close()
+        arena_file.commit(meta)
+        return answer
+
+    def _choose_base(self, arena_file: HeldArena, version: int) -> None:
+        """Leave the arena at the newest version, not above this one, that needs the least replay."""
+        own = arena_file.meta.version if arena_file.is_whole and arena_file.meta.version <= version else None
+        if own == version:
+            return
+        newest = self._history.newest_snapshot(version)
+        if own is not None and own >= (BEFORE_ALL if newest is None else newest):
+            return
+        arena_file.reset(Meta())
+        if newest is not None:
+            contents = self._history.restore(newest, arena_file.path)
+            arena_file.commit(Meta(newest, contents, snapshot=newest))
+
+    def _engine(self, arena: Arena) -> Engine:
+        return self.make_engine(self.job, self.level, self.shard, arena)
+
+    def _replay(self, arena: Arena, first: int, batch: int) -> int:
+        """Steps over the log of the batches before this one, their answers long given; the bytes replayed."""
+        size = 0
+        for number in range(first, batch):
+            packets = self._history.log(number)
+            if packets is None:
+                raise SashError(
+                    f"the checkpoint {self.settings.checkpoint.place} has no record of batch {number}"
+                    f" for shard {self.shard} of level {self.level}",
+                    "start again with a new checkpoint folder",
+                )
+            self._engine(arena).step(packets)
+            size += _size(packets)
+        return size
+
+    def _record(self, arena_file: HeldArena, meta: Meta, packets: list[Packet], arena: Arena) -> Meta:
+        """Make the batch durable: a snapshot when that is less to write, or is due; else the log."""
+        meta = replace(meta, contents=arena.describe(), logged=meta.logged + _size(packets))
+        is_due = meta.version - meta.snapshot >= self.settings.snapshot_every
+        if not is_due and meta.logged < arena.size:
+            self._history.put_log(meta.version, packets)
+            return meta
+        self._history.put_snapshot(meta.version, arena_file.path, meta.contents)
+        self._history.forget(meta.version - self.settings.retain)
+        return replace(meta, snapshot=meta.version, logged=0)
+
+    def _outside(self, made: list[Packet], batch: int, packets: list[Packet], arena: Arena) -> list[Packet]:
+        """Write what is for the outside; keep the rest, and add the facts of this step."""
+        written = write_outputs(self.settings.output, batch, self.shard, made)
+        facts = written.facts() | {"state": arena.used}
+        if self.level == 1 and self.shard == 0:
+            facts |= _input_facts(packets)
+        report = Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts_body(facts))
+        return [*written.rest, report]
+
+
+def _size(packets: list[Packet]) -> int:
+    return sum(len(packet.body) for packet in packets)
+
+
+def _input_facts(packets: list[Packet]) -> dict[str, int | None]:
+    """Rows that came in, and the greatest timestamp among them; every shard knows, one tells."""
+    splits = [packet.facts() for packet in packets if packet.cargo is Cargo.SPLIT]
+    greatest = [facts["greatest"] for facts in splits if facts["greatest"] is not None]
+    is_end = any(packet.cargo is Cargo.CONTROL and packet.facts().get("end") for packet in packets)
+    return {
+        "rows": sum(facts["rows"] or 0 for facts in splits),
+        "greatest": max(greatest, default=None),
+        "end": int(is_end),
+    }

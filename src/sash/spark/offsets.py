@@ -1,0 +1,109 @@
+"""Offsets: what one batch brings, as JSON in Spark's offset log.
+
+An offset holds the place that every stream has reached, for the next batch to go on from, and, for its own batch,
+the splits to read, the first arrival time, and the control events. So a batch is made again from its offset alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sash.logical.streams import Stamp
+from sash.physical.job import Job
+from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.sources.read import read
+from sash.sources.splits import Place, Split
+from sash.spark.packing import pack_split, to_everyone
+
+TASK_ROWS = 100_000  # small splits are read together, up to so many rows
+TASK_SPLITS = 16
+
+
+@dataclass(frozen=True)
+class Offset:
+    """The state of the input after a batch, and what the batch brings."""
+
+    batch: int = 0
+    places: dict[str, Place] = field(default_factory=dict)
+    splits: tuple[Split, ...] = ()  # of all streams, each stream's in source order
+    arrival: int = 0  # given to the first row of every stream that is stamped on arrival
+    free: int = 0  # the least arrival time that is not given away
+    seen: int = 0  # control events so far
+    events: tuple[dict[str, Any], ...] = ()
+    is_end: bool = False
+    until: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {member.name: getattr(self, member.name) for member in fields(self)}
+        places = {name: place.to_json() for name, place in self.places.items()}
+        splits = [split.to_json() for split in self.splits]
+        return plain | {"places": places, "splits": splits, "events": list(self.events)}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Offset:
+        places = {name: Place.from_json(place) for name, place in data["places"].items()}
+        splits = tuple(Split.from_json(split) for split in data["splits"])
+        return Offset(**data | {"places": places, "splits": splits, "events": tuple(data["events"])})
+
+
+@dataclass(frozen=True)
+class PlacedSplit:
+    """A split, its place among those of its stream in the batch, and the arrival time of its first row."""
+
+    split: Split
+    order: int
+    arrival: int | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one task reads; one task of a batch also brings the control events."""
+
+    splits: tuple[PlacedSplit, ...] = ()
+    events: tuple[dict[str, Any], ...] = ()
+
+
+def shares(job: Job, offset: Offset) -> list[Share]:
+    """A batch cut into tasks."""
+    groups: list[list[PlacedSplit]] = [[]]
+    rows = 0
+    for placed in _placed(job, offset):
+        if groups[-1] and (rows + placed.split.rows > TASK_ROWS or len(groups[-1]) == TASK_SPLITS):
+            groups.append([])
+            rows = 0
+        groups[-1].append(placed)
+        rows += placed.split.rows
+    first = Share(tuple(groups[0]), _control(offset))
+    return [first, *(Share(tuple(group)) for group in groups[1:])]
+
+
+def packets_of(job: Job, share: Share) -> Iterator[Packet]:
+    """Read and pack."""
+    for order, event in enumerate(share.events):
+        facts = {key: value for key, value in event.items() if key != "stream"}
+        yield from to_everyone(job, Cargo.CONTROL, event.get("stream", ""), order, facts_body(facts))
+    for placed in share.splits:
+        stream = job.stream(placed.split.stream)
+        result = read(stream, placed.split)
+        yield from pack_split(job, stream, placed.order, result.batch, result.dead, placed.arrival)
+
+
+def _control(offset: Offset) -> tuple[dict[str, Any], ...]:
+    """The events of a batch; the first, perhaps with nothing in it, wakes every shard."""
+    first = {"arrival": offset.free} if offset.free else {}
+    end = ({"end": True, "until": offset.until},) if offset.is_end else ()
+    return (first, *offset.events, *end)
+
+
+def _placed(job: Job, offset: Offset) -> Iterator[PlacedSplit]:
+    orders: dict[str, int] = {}
+    rows: dict[str, int] = {}
+    for split in offset.splits:
+        stream = job.stream(split.stream)
+        is_stamped = stream.stamp is Stamp.INTERNAL and not stream.is_table
+        order, before = orders.get(split.stream, 0), rows.get(split.stream, 0)
+        yield PlacedSplit(split, order, offset.arrival + before if is_stamped else None)
+        orders[split.stream] = order + 1
+        rows[split.stream] = before + split.rows

@@ -1,0 +1,133 @@
+"""Packing: the rows of one split of a stream, on their way to the shards.
+
+    rows in source order ─┬─ no usable timestamp ─▶ DEAD   shard 0
+                          ├─ late in this split ──▶ LATE   shard 0
+                          └─ the rest ────────────▶ ROWS   to every port of the stream, by the hash of the port's key
+                                                    SPLIT  to every shard of every level: how many, least, greatest ts
+
+Lateness against earlier splits is left to the shards, who see the SPLIT facts of all splits in order. A split too
+large for one packet goes as several, each with SPLIT facts of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sash.deltas import Int64s
+from sash.logical.streams import Stamp, StreamSpec
+from sash.physical.job import Job
+from sash.runtime.packets import Cargo, Packet, batch_body, facts_body
+from sash.runtime.shard import split_by_shard
+from sash.schema import BEGINNING, END
+from sash.sources.result import DEAD_SCHEMA
+
+CHUNK_BYTES = 16 << 20  # of rows in one packet
+CHUNKS = 1024  # a split has at most so many chunks: order = split * CHUNKS + chunk
+FIRST_LEVEL = 1
+
+NO_DEAD = pa.RecordBatch.from_pylist([], schema=DEAD_SCHEMA)
+
+
+@dataclass(frozen=True)
+class Parted:
+    """The rows of a split by their fate; `ts` are those of the kept rows, None when they carry none yet."""
+
+    kept: pa.RecordBatch
+    ts: Int64s | None
+    late: pa.RecordBatch
+    dead: pa.RecordBatch
+
+
+def pack_split(
+    job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None
+) -> Iterator[Packet]:
+    """The packets of a split, the `order`-th of its stream in the batch; `arrival` stamps its first row, if given."""
+    parted = part(stream, rows, arrival)
+    for place, (cargo, batch) in enumerate(((Cargo.LATE, parted.late), (Cargo.DEAD, dead), (Cargo.DEAD, parted.dead))):
+        if batch.num_rows:
+            yield Packet(FIRST_LEVEL, 0, cargo, stream.name, -1, order * CHUNKS + place, batch_body(batch))
+    for chunk, (start, stop) in enumerate(_chunks(parted.kept)):
+        ts = None if parted.ts is None else parted.ts[start:stop]
+        yield from _pack_chunk(job, stream, order * CHUNKS + chunk, parted.kept.slice(start, stop - start), ts)
+
+
+def to_everyone(job: Job, cargo: Cargo, name: str, order: int, body: bytes) -> Iterator[Packet]:
+    for level in range(1, job.levels + 1):
+        for shard in range(job.shards):
+            yield Packet(level, shard, cargo, name, -1, order, body)
+
+
+def part(stream: StreamSpec, rows: pa.RecordBatch, arrival: int | None) -> Parted:
+    """Late and dead rows apart; arrival stamps put on."""
+    nobody = rows.slice(0, 0)
+    if stream.stamp is Stamp.EXTERNAL and not stream.is_table:
+        return _part_external(stream, rows)
+    if arrival is None:
+        return Parted(rows, None, nobody, NO_DEAD)
+    ts = np.arange(arrival, arrival + rows.num_rows, dtype=np.int64)
+    return Parted(rows.append_column("_ts", pa.array(ts).cast(pa.timestamp("us"))), ts, nobody, NO_DEAD)
+
+
+def late_places(ts: Int64s, delay: int) -> npt.NDArray[np.bool_]:
+    """Which rows are below the greatest ts before them, less the delay."""
+    late = np.zeros(len(ts), np.bool_)
+    if len(ts):
+        late[1:] = ts[1:] < np.maximum.accumulate(ts)[:-1] - delay
+    return late
+
+
+def _part_external(stream: StreamSpec, rows: pa.RecordBatch) -> Parted:
+    assert stream.timestamp is not None
+    column = rows.column(stream.timestamp).cast(pa.int64())
+    empty = column.is_null().to_numpy(zero_copy_only=False)
+    ts = column.fill_null(0).to_numpy()
+    usable = ~empty & (ts >= BEGINNING) & (ts < END)
+    dead = NO_DEAD
+    if not usable.all():
+        dead = _dead_letters(stream, rows.filter(pa.array(~usable)), empty[~usable])
+        rows, ts = rows.filter(pa.array(usable)), ts[usable]
+    late = late_places(ts, stream.delay)
+    if not late.any():
+        return Parted(rows, ts, rows.slice(0, 0), dead)
+    return Parted(rows.filter(pa.array(~late)), ts[~late], rows.filter(pa.array(late)), dead)
+
+
+def _dead_letters(stream: StreamSpec, rows: pa.RecordBatch, empty: npt.NDArray[np.bool_]) -> pa.RecordBatch:
+    assert stream.timestamp is not None
+    name = stream.schema.names[stream.timestamp]
+    reasons = [f'column "{name}": the timestamp is {"NULL" if e else "not in the years 1 to 9999"}' for e in empty]
+    if not all(empty):
+        # Out of the calendar, a timestamp has no text: show its number.
+        rows = rows.set_column(stream.timestamp, name, rows.column(stream.timestamp).cast(pa.int64()))
+    lines = [json.dumps(row, default=str) for row in rows.to_pylist()]
+    nothing = [None] * len(lines)
+    columns = zip((reasons, lines, nothing, nothing), DEAD_SCHEMA, strict=True)
+    return pa.RecordBatch.from_arrays([pa.array(c, field.type) for c, field in columns], schema=DEAD_SCHEMA)
+
+
+def _chunks(rows: pa.RecordBatch) -> list[tuple[int, int]]:
+    """Ranges of rows, each small enough for a packet; an empty split is one empty chunk."""
+    parts = min(CHUNKS, max(1, -(-rows.nbytes // CHUNK_BYTES)))
+    bounds = [rows.num_rows * place // parts for place in range(parts + 1)]
+    return list(pairwise(bounds))
+
+
+def _pack_chunk(job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None) -> Iterator[Packet]:
+    has_ts = ts is not None and len(ts) > 0
+    facts = {
+        "rows": rows.num_rows,
+        "greatest": int(ts.max()) if has_ts and ts is not None else None,
+        "first": int(ts.min()) if has_ts and ts is not None else None,
+    }
+    yield from to_everyone(job, Cargo.SPLIT, stream.name, order, facts_body(facts))
+    if rows.num_rows:
+        for port in job.ports_of(stream.name):
+            for shard, own in split_by_shard(rows, port, job.shards):
+                yield Packet(port.level, shard, Cargo.ROWS, stream.name, port.number, order, batch_body(own))

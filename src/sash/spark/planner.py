@@ -1,0 +1,122 @@
+"""The planner of batches: what the next one brings.
+
+    tables, whole ─▶ streams, a budget a batch ─▶ … ─▶ all read: the end, if the input is bounded and is to be ended
+
+The budget is shared between the streams in proportion to what each has left, so that they come to their ends
+together and no shard holds the rows of one while it waits for the clock of another.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from sash.logical.streams import Stamp, StreamSpec
+from sash.physical.job import Job
+from sash.sources.options import compression
+from sash.sources.splits import Place, Split, plan
+from sash.spark.checkpoint import events_after
+from sash.spark.files import SeenFiles
+from sash.spark.offsets import Offset
+from sash.spark.settings import Settings
+
+LEAST_SHARE = 1 << 20  # bytes of a stream in a batch
+MOST_FILES = 256  # of a stream in a batch: every one is named in the offset
+UNPACKED = 6  # how much larger, about, a compressed file is inside
+LOOK_EVERY = 0.2  # seconds between two looks for new files
+WHOLE = 1 << 62
+
+
+class Planner:
+    """Makes offsets; its only memory is the list of files, which is on record."""
+
+    def __init__(self, job: Job, settings: Settings) -> None:
+        self._job = job
+        self._settings = settings
+        folder = settings.checkpoint.child("files")
+        streams = [stream for stream in job.streams if is_file_stream(stream)]
+        self._files = {stream.name: SeenFiles(folder, stream, Path(settings.base)) for stream in streams}
+        self._is_bounded = False
+        self._looked = 0.0
+
+    def look_once(self) -> None:
+        """Take the files that are there now for all there will be."""
+        self._look()
+        self._is_bounded = True
+
+    def next(self, start: Offset) -> Offset:
+        """The offset after the next batch; `start` itself when there is nothing to do."""
+        if start.is_end:
+            return start
+        self._look_again()
+        events = tuple(events_after(self._settings.checkpoint, start.seen))
+        places, splits = self._plan(start)
+        offset = replace(
+            start, batch=start.batch + 1, places=places, splits=tuple(splits), seen=start.seen + len(events),
+            events=events,
+        )
+        if splits:
+            return self._stamped(offset)
+        if self._is_bounded and self._settings.flush:
+            return replace(offset, is_end=True, until=self._settings.until)
+        return offset if events else start
+
+    def _look(self) -> None:
+        for seen in self._files.values():
+            seen.look()
+        self._looked = time.monotonic()
+
+    def _look_again(self) -> None:
+        if not self._is_bounded and time.monotonic() - self._looked >= LOOK_EVERY:
+            self._look()
+
+    def _plan(self, start: Offset) -> tuple[dict[str, Place], list[Split]]:
+        """Tables go first, in a batch of their own."""
+        files = [stream for stream in self._job.streams if stream.name in self._files]
+        tables = [stream for stream in files if stream.is_table]
+        streams = [stream for stream in files if not stream.is_table]
+        if start.batch == 0 and tables:
+            return self._take(start, tables, dict.fromkeys((stream.name for stream in tables), WHOLE), None)
+        return self._take(start, streams, self._budgets(start, streams), self._settings.batch_rows)
+
+    def _take(
+        self, start: Offset, streams: list[StreamSpec], budgets: dict[str, int], rows: int | None
+    ) -> tuple[dict[str, Place], list[Split]]:
+        places, splits = dict(start.places), []
+        for stream in streams:
+            place = places.get(stream.name, Place())
+            files = self._files[stream.name].files[: place.file + MOST_FILES]
+            found, places[stream.name] = plan(stream, files, place, rows, budgets[stream.name])
+            splits.extend(found)
+        return places, splits
+
+    def _budgets(self, start: Offset, streams: list[StreamSpec]) -> dict[str, int]:
+        left = {stream.name: self._left(stream.name, start.places.get(stream.name, Place())) for stream in streams}
+        total = max(1, sum(left.values()))
+        return {name: max(LEAST_SHARE, self._settings.batch_bytes * size // total) for name, size in left.items()}
+
+    def _left(self, name: str, place: Place) -> int:
+        """About how many bytes of a stream are still to be read."""
+        files = self._files[name].files[place.file :]
+        sizes = [file.size * (UNPACKED if compression(file.path) else 1) for file in files]
+        if not sizes:
+            return 0
+        # A guess may be too low, and an offset into Parquet is in rows: the file being read counts for something.
+        return sum(sizes[1:]) + max(sizes[0] - place.offset, sizes[0] // 8)
+
+    def _stamped(self, offset: Offset) -> Offset:
+        """Arrival times: those of the clock on the wall, but never given twice."""
+        rows: dict[str, int] = {}
+        for split in offset.splits:
+            stream = self._job.stream(split.stream)
+            if stream.stamp is Stamp.INTERNAL and not stream.is_table:
+                rows[split.stream] = rows.get(split.stream, 0) + split.rows
+        if not rows:
+            return offset
+        arrival = max(offset.free, time.time_ns() // 1000)
+        return replace(offset, arrival=arrival, free=arrival + max(rows.values()))
+
+
+def is_file_stream(stream: StreamSpec) -> bool:
+    return stream.option("path") is not None

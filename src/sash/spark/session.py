@@ -1,0 +1,88 @@
+"""A Spark session for commands: quiet, local, with the Java that is there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from sash.errors import SashError
+
+OLDEST_JAVA = 17
+USUAL_FOLDERS = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/opt", "/Library/Java/JavaVirtualMachines")
+
+CONFIGURATION = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.shuffle.compress": "false",  # a shuffle here does not leave the machine
+    "spark.log.level": "OFF",
+}
+
+
+def local_session(cores: str = "*") -> SparkSession:
+    """The session of this process, or a new one on this machine; `cores` as in Spark's local[...]."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    _set_environment()
+    builder = SparkSession.builder.appName("sash").master(f"local[{cores}]")
+    for key, value in CONFIGURATION.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _set_environment() -> None:
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["JAVA_HOME"] = str(find_java())
+
+
+def find_java() -> Path:
+    """The home of a Java that Spark can use."""
+    found: list[str] = []
+    for home in _homes():
+        version = _version(home)
+        if version is not None and version >= OLDEST_JAVA:
+            return home
+        if version is not None:
+            found.append(f"{home} is Java {version}")
+    if found:
+        raise SashError(f"Spark needs Java {OLDEST_JAVA} or later; {found[0]}", _way_out())
+    raise SashError("Spark needs Java, and none was found", _way_out())
+
+
+def _way_out() -> str:
+    return f"install Java {OLDEST_JAVA} or 21, or set JAVA_HOME to it, or use --engine embedded"
+
+
+def _homes() -> Iterator[Path]:
+    if os.environ.get("JAVA_HOME"):
+        yield Path(os.environ["JAVA_HOME"])
+    on_path = shutil.which("java")
+    if on_path:
+        yield Path(on_path).resolve().parent.parent
+    for folder in map(Path, USUAL_FOLDERS):
+        if folder.is_dir():
+            for home in sorted(folder.iterdir(), reverse=True):
+                yield from (home, home / "Contents" / "Home")
+
+
+def _version(home: Path) -> int | None:
+    java = home / "bin" / "java"
+    if not java.is_file():
+        return None
+    try:
+        told = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    except OSError:
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(found.group(1)) if found else None

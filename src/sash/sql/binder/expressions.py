@@ -1,0 +1,144 @@
+"""Scalar expressions: from the tree to typed calls over numbered columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from sash.scalar import build
+from sash.scalar.nodes import Column, Expression, Literal
+from sash.schema import BOOLEAN, STRING, Kind
+from sash.sql.binder import calls, forms, literals
+from sash.sql.binder.scope import Scope
+from sash.sql.binder.support import not_yet
+from sash.sql.places import at, fault
+from sash.sql.type_names import SYNONYMS
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Mul: "multiply",
+    exp.Div: "divide",
+    exp.IntDiv: "div",
+    exp.Mod: "mod",
+    exp.EQ: "equal",
+    exp.NEQ: "not_equal",
+    exp.LT: "less",
+    exp.LTE: "less_equal",
+    exp.GT: "greater",
+    exp.GTE: "greater_equal",
+    exp.NullSafeEQ: "null_safe_equal",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.Not: "not",
+    exp.Neg: "negate",
+    exp.RegexpLike: "rlike",
+    exp.DPipe: "concat",
+    exp.Concat: "concat",
+    exp.Coalesce: "coalesce",
+    exp.BitwiseAnd: "bit_and",
+    exp.BitwiseOr: "bit_or",
+    exp.BitwiseXor: "bit_xor",
+    exp.BitwiseNot: "bit_not",
+    exp.BitwiseLeftShift: "shiftleft",
+    exp.BitwiseRightShift: "shiftright",
+}
+_FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
+    exp.Add: forms.plus,
+    exp.Sub: forms.minus,
+    exp.Is: forms.is_,
+    exp.NullSafeNEQ: forms.differs,
+    exp.In: forms.in_,
+    exp.Between: forms.between,
+    exp.Like: forms.like,
+    exp.ILike: forms.like,
+    exp.Escape: forms.like,
+    exp.Case: forms.case,
+    exp.If: forms.if_,
+    exp.Cast: forms.cast,
+    exp.TryCast: forms.cast,
+    exp.Extract: forms.extract,
+    exp.Trim: forms.trim,
+    exp.Substring: forms.substring,
+    exp.StrPosition: forms.position,
+    exp.Paren: lambda binder, node: binder.bind(node.this),
+    exp.Column: lambda binder, node: binder.column(node),
+    exp.Anonymous: lambda binder, node: binder.function(node),
+}
+
+
+class ExpressionBinder:
+    """Binds the expressions of one clause.
+
+    `aliases` are names that the clause may use besides those of the inputs; a name that is both a column of an input
+    and an alias means the column, unless `prefers` says no. `aggregates` collects the aggregate calls, where the clause
+    may have them.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        clause: str,
+        aggregates: calls.Aggregates | None = None,
+        aliases: Mapping[str, Expression] | None = None,
+        prefers: Callable[[Column], bool] = lambda column: True,
+    ) -> None:
+        self.scope = scope
+        self.clause = clause
+        self.aggregates = aggregates
+        self.aliases = {} if aliases is None else aliases
+        self.prefers = prefers
+        self.seen: dict[Column, exp.Expr] = {}  # where each column was named, outside of aggregates
+
+    def bind(self, node: exp.Expr) -> Expression:
+        if (constant := literals.literal(node)) is not None:
+            return constant
+        if (length := literals.interval(node)) is not None:
+            return forms.length(node, length)
+        if (operator := _OPERATORS.get(type(node))) is not None:
+            return self.call(node, operator, [self.bind(part) for part in node.iter_expressions()])
+        if (form := _FORMS.get(type(node))) is not None:
+            return form(self, node)
+        if isinstance(node, exp.Star):
+            raise fault(node, "* is not a value", "name a column")
+        raise not_yet(node)
+
+    def condition(self, node: exp.Expr) -> Expression:
+        """An expression that must be true or false."""
+        bound = self.bind(node)
+        if bound == Literal(None, STRING):
+            return Literal(None, BOOLEAN)
+        if bound.type.kind is not Kind.BOOLEAN:
+            raise fault(node, f"{self.clause} needs a BOOLEAN, but this is {bound.type}")
+        return bound
+
+    def call(self, node: exp.Expr, function: str, arguments: Sequence[Expression]) -> Expression:
+        with at(node):
+            return build.call(function, arguments)
+
+    def column(self, node: exp.Column) -> Expression:
+        if isinstance(node.this, exp.Star):
+            raise fault(node, "* is not a value", "name a column")
+        alias = None if node.table else self.aliases.get(node.name.lower())
+        if alias is not None and not self._is_preferred(node.name):
+            return alias
+        column = self.scope.resolve(node)
+        self.seen.setdefault(column, node)
+        return column
+
+    def function(self, node: exp.Anonymous) -> Expression:
+        name = node.name.lower()
+        if calls.is_aggregate(name):
+            return self._aggregate(node)
+        if name.upper() in SYNONYMS and len(node.expressions) == 1:
+            return forms.converted(self, node, node.expressions[0], SYNONYMS[name.upper()])
+        return self.call(node, name, [self.bind(argument) for argument in node.expressions])
+
+    def _aggregate(self, node: exp.Anonymous) -> Expression:
+        if self.aggregates is None:
+            raise calls.misplaced(node, self.clause)
+        return self.aggregates.add(node, ExpressionBinder(self.scope, calls.INSIDE).bind)
+
+    def _is_preferred(self, name: str) -> bool:
+        found = self.scope.find(name)
+        return bool(found) and all(self.prefers(column) for column in found)

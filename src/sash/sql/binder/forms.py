@@ -1,0 +1,159 @@
+"""Expressions with a syntax of their own: arithmetic with time, IS, IN, BETWEEN, LIKE, CASE, CAST and their like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sash.scalar import build
+from sash.scalar.nodes import Expression, Literal
+from sash.schema import BIGINT, STRING, Kind, Type
+from sash.sql.binder import literals
+from sash.sql.binder.support import not_yet, only
+from sash.sql.places import Name, Place, at, fault, place
+from sash.sql.type_names import cast_type
+
+if TYPE_CHECKING:
+    from sash.sql.binder.expressions import ExpressionBinder
+
+_TIME = (Kind.TIMESTAMP, Kind.DATE)
+
+
+def length(node: exp.Expr, value: literals.Interval) -> Expression:
+    """An interval by itself is a number of microseconds, as is the difference of two timestamps."""
+    if value.months:
+        raise fault(node, "months have no fixed length", "add them to a TIMESTAMP or a DATE, or use DAYS")
+    return Literal(value.micros, BIGINT)
+
+
+def plus(binder: ExpressionBinder, node: exp.Add) -> Expression:
+    for moved, by in ((node.this, node.expression), (node.expression, node.this)):
+        if (value := literals.interval(by)) is not None:
+            base = binder.bind(moved)
+            if base.type.kind in _TIME:
+                return _shifted(binder, node, base, value)
+    return binder.call(node, "add", [binder.bind(node.this), binder.bind(node.expression)])
+
+
+def minus(binder: ExpressionBinder, node: exp.Sub) -> Expression:
+    left = binder.bind(node.this)
+    value = literals.interval(node.expression)
+    if value is not None and left.type.kind in _TIME:
+        return _shifted(binder, node, left, -value)
+    right = binder.bind(node.expression)
+    if left.type.kind in _TIME and right.type.kind in _TIME:
+        return binder.call(node, "subtract_timestamps", [left, right])
+    return binder.call(node, "subtract", [left, right])
+
+
+def _shifted(binder: ExpressionBinder, node: exp.Expr, base: Expression, by: literals.Interval) -> Expression:
+    """A point in time moved: first by the months, then by the rest."""
+    if by.months:
+        base = binder.call(node, "add_months_interval", [base, Literal(by.months, BIGINT)])
+    if by.micros < 0:
+        return binder.call(node, "subtract_interval", [base, Literal(-by.micros, BIGINT)])
+    if by.micros or not by.months:
+        return binder.call(node, "add_interval", [base, Literal(by.micros, BIGINT)])
+    return base
+
+
+def is_(binder: ExpressionBinder, node: exp.Is) -> Expression:
+    tested = binder.bind(node.this)
+    if isinstance(node.expression, exp.Null):
+        return binder.call(node, "is_not_null" if node.args.get("negate") else "is_null", [tested])
+    if isinstance(node.expression, exp.Boolean):
+        return binder.call(node, "is_true" if node.expression.this else "is_false", [tested])
+    raise not_yet(node.expression)
+
+
+def differs(binder: ExpressionBinder, node: exp.NullSafeNEQ) -> Expression:
+    same = binder.call(node, "null_safe_equal", [binder.bind(node.this), binder.bind(node.expression)])
+    return binder.call(node, "not", [same])
+
+
+def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
+    if node.args.get("query"):
+        raise not_yet(node, "IN with a subquery")
+    only(node, ("this", "expressions"))
+    return binder.call(node, "in", [binder.bind(part) for part in (node.this, *node.expressions)])
+
+
+def between(binder: ExpressionBinder, node: exp.Between) -> Expression:
+    only(node, ("this", "low", "high"))
+    value, low, high = (binder.bind(node.args[part]) for part in ("this", "low", "high"))
+    above = binder.call(node, "greater_equal", [value, low])
+    return binder.call(node, "and", [above, binder.call(node, "less_equal", [value, high])])
+
+
+def like(binder: ExpressionBinder, node: exp.Expr) -> Expression:
+    inner = node.this if isinstance(node, exp.Escape) else node
+    if not isinstance(inner, exp.Like | exp.ILike):
+        raise not_yet(node)
+    parts = [inner.this, inner.expression] + ([node.expression] if isinstance(node, exp.Escape) else [])
+    function = "like" if isinstance(inner, exp.Like) else "ilike"
+    matched = binder.call(node, function, [binder.bind(part) for part in parts])
+    return binder.call(node, "not", [matched]) if inner.args.get("negate") else matched
+
+
+def case(binder: ExpressionBinder, node: exp.Case) -> Expression:
+    subject = binder.bind(node.this) if node.this else None
+    arguments: list[Expression] = []
+    for branch in node.args["ifs"]:
+        arguments += [_when(binder, branch.this, subject), binder.bind(branch.args["true"])]
+    return binder.call(node, "case", [*arguments, _otherwise(binder, node.args.get("default"))])
+
+
+def _when(binder: ExpressionBinder, node: exp.Expr, subject: Expression | None) -> Expression:
+    bound = binder.bind(node)
+    return bound if subject is None else binder.call(node, "equal", [subject, bound])
+
+
+def if_(binder: ExpressionBinder, node: exp.If) -> Expression:
+    then = binder.bind(node.args["true"])
+    return binder.call(node, "if", [binder.bind(node.this), then, _otherwise(binder, node.args.get("false"))])
+
+
+def _otherwise(binder: ExpressionBinder, node: exp.Expr | None) -> Expression:
+    return Literal(None, STRING) if node is None else binder.bind(node)
+
+
+def cast(binder: ExpressionBinder, node: exp.Cast) -> Expression:
+    only(node, ("this", "to", "safe", "_type"))
+    type_ = cast_type(node.args["to"], Name("", place(node) or Place(0, 0)))
+    return converted(binder, node, node.this, type_, isinstance(node, exp.TryCast))
+
+
+def converted(
+    binder: ExpressionBinder, node: exp.Expr, inner: exp.Expr, type_: Type, is_try: bool = False
+) -> Expression:
+    bound = binder.bind(inner)
+    if isinstance(bound, Literal) and (constant := literals.converted(bound, type_)) is not None:
+        return constant
+    with at(node):
+        return build.cast(bound, type_, is_try)
+
+
+def extract(binder: ExpressionBinder, node: exp.Extract) -> Expression:
+    return binder.call(node, "date_part", [Literal(node.this.name.lower(), STRING), binder.bind(node.expression)])
+
+
+def trim(binder: ExpressionBinder, node: exp.Trim) -> Expression:
+    only(node, ("this", "expression", "position"))
+    function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.args.get("position") or "", "trim")
+    return _written_with_words(binder, node, function, "this", "expression")
+
+
+def substring(binder: ExpressionBinder, node: exp.Substring) -> Expression:
+    only(node, ("this", "start", "length"))
+    return _written_with_words(binder, node, "substring", "this", "start", "length")
+
+
+def position(binder: ExpressionBinder, node: exp.StrPosition) -> Expression:
+    only(node, ("this", "substr", "position"))
+    return _written_with_words(binder, node, "locate", "substr", "this", "position")
+
+
+def _written_with_words(binder: ExpressionBinder, node: exp.Expr, function: str, *parts: str) -> Expression:
+    present = [node.args[part] for part in parts if node.args.get(part)]
+    return binder.call(node, function, [binder.bind(part) for part in present])

@@ -1,0 +1,112 @@
+"""GROUP BY, HAVING and aggregates: expressions over inputs become expressions over groups.
+
+        select list, HAVING      over the keys and the calls
+        Aggregate                keys, then calls
+        Project                  only where a key or an argument is not a plain column
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sash.errors import SqlError
+from sash.logical.nodes import Aggregate, AggregateCall, Function, Plan, Project
+from sash.scalar.nodes import Call, Column, Expression, Literal, columns
+from sash.sql.binder.calls import Aggregates
+from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.items import Item
+from sash.sql.binder.joins import Part
+from sash.sql.binder.scope import Scope
+from sash.sql.binder.support import only
+from sash.sql.places import fault
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The keys and calls of a query, over the columns of its inputs, and the names they get."""
+
+    keys: tuple[Expression, ...]
+    calls: Aggregates
+    names: tuple[str, ...]
+
+    def over(self, expression: Expression, seen: dict[Column, exp.Expr]) -> Expression:
+        """An expression over the inputs as one over the groups."""
+        if expression in self.keys:
+            place = self.keys.index(expression)
+            return Column(place, expression.type, self.names[place])
+        if isinstance(expression, Call):
+            arguments = tuple(self.over(argument, seen) for argument in expression.arguments)
+            return Call(expression.function, arguments, expression.type)
+        if isinstance(expression, Literal):
+            return expression
+        if expression.index < self.calls.first:
+            raise _ungrouped(expression, seen)
+        place = len(self.keys) + expression.index - self.calls.first
+        return Column(place, expression.type, self.names[place])
+
+
+def group_keys(group: exp.Group | None, scope: Scope, items: Sequence[Item], first_call: int) -> tuple[Expression, ...]:
+    """What GROUP BY names: columns, expressions, places in the select list, or its aliases."""
+    if group is None:
+        return ()
+    only(group, ("expressions",))
+    aliases = {item.name.lower(): item.expression for item in items if item.has_alias}
+    binder = ExpressionBinder(scope, "GROUP BY", aliases=aliases)
+    return tuple(dict.fromkeys(_key(node, binder, items, first_call) for node in group.expressions))
+
+
+def make_groups(keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item]) -> Groups:
+    """Names come from the select list, where an item is just a key or a call."""
+    outputs = [*keys, *calls.columns]
+    chosen = {item.expression: item.name for item in reversed(items)}
+    return Groups(keys, calls, tuple(chosen.get(output, str(output)) for output in outputs))
+
+
+def aggregate(part: Part, groups: Groups) -> Aggregate:
+    """The groups of the joined inputs."""
+    arguments = [argument for _, argument in groups.calls.calls if argument is not None]
+    plan, places = _with_columns(part, [*groups.keys, *arguments])
+    calls = tuple(_call(function, argument, places) for function, argument in groups.calls.calls)
+    return Aggregate(plan, tuple(places[key] for key in groups.keys), calls, groups.names)
+
+
+def _call(function: Function, argument: Expression | None, places: dict[Expression, int]) -> AggregateCall:
+    if argument is None:
+        return AggregateCall(function, None, None)
+    return AggregateCall(function, places[argument], argument.type)
+
+
+def _key(node: exp.Expr, binder: ExpressionBinder, items: Sequence[Item], first_call: int) -> Expression:
+    key = _ordinal(node, items)
+    if key is None:
+        key = binder.bind(node)
+    if any(column.index >= first_call for column in columns(key)):
+        raise fault(node, "an aggregate is not allowed in GROUP BY")
+    return key
+
+
+def _ordinal(node: exp.Expr, items: Sequence[Item]) -> Expression | None:
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    if not node.name.isdigit() or not 1 <= int(node.name) <= len(items):
+        raise fault(node, f"GROUP BY {node.name} means no item of the select list", f"there are {len(items)}")
+    return items[int(node.name) - 1].expression
+
+
+def _with_columns(part: Part, expressions: Sequence[Expression]) -> tuple[Plan, dict[Expression, int]]:
+    """A plan that has all these as columns, and where; a projection only if one must be computed."""
+    wanted = list(dict.fromkeys(expressions))
+    over = [part.over(expression) for expression in wanted]
+    places = [expression.index for expression in over if isinstance(expression, Column)]
+    if len(places) == len(wanted):
+        return part.plan, dict(zip(wanted, places, strict=True))
+    names = tuple(str(expression) for expression in wanted)
+    return Project(part.plan, tuple(over), names), {expression: n for n, expression in enumerate(wanted)}
+
+
+def _ungrouped(column: Column, seen: dict[Column, exp.Expr]) -> SqlError:
+    message = f'column "{column.name}" is neither grouped nor aggregated'
+    return fault(seen.get(column), message, f"add it to GROUP BY, or use an aggregate such as MAX({column.name})")

@@ -1,0 +1,58 @@
+"""The select list: stars opened, names given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sash.scalar.nodes import Expression
+from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.support import not_yet, only
+from sash.sql.places import fault, name_of, place
+
+
+@dataclass(frozen=True)
+class Item:
+    """An output column: its expression over the inputs, and its name."""
+
+    expression: Expression
+    name: str
+    has_alias: bool = False
+
+
+def bind_items(select: exp.Select, binder: ExpressionBinder, aliases: dict[str, Expression], text: str) -> list[Item]:
+    """The items in order; each alias is known to the items after it, as in Spark SQL."""
+    items: list[Item] = []
+    for node in select.expressions:
+        for item in _items(node, binder, text):
+            items.append(item)
+            if item.has_alias:
+                aliases.setdefault(item.name.lower(), item.expression)
+    if not items:
+        raise fault(select, "a query needs something to select", "write SELECT * or name columns")
+    return items
+
+
+def _items(node: exp.Expr, binder: ExpressionBinder, text: str) -> Iterator[Item]:
+    if isinstance(node, exp.Star):
+        only(node, ())
+        yield from (Item(column, column.name) for column in binder.scope.visible())
+    elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        only(node.this, ())
+        yield from (Item(c, c.name) for c in binder.scope.qualified(name_of(node.args["table"])))
+    elif isinstance(node, exp.Alias):
+        yield Item(binder.bind(node.this), node.alias, has_alias=True)
+    elif isinstance(node, exp.Aliases):
+        raise not_yet(node, "several names for one expression")
+    else:
+        yield Item(binder.bind(node), _written(node, text))
+
+
+def _written(node: exp.Expr, text: str) -> str:
+    """The name of an item without an alias: the column's, else the text of the expression."""
+    where = place(node)
+    if isinstance(node, exp.Column) or where is None:
+        return str(node.name)
+    return " ".join(text[where.start : where.end].split())

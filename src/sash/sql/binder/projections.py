@@ -1,0 +1,34 @@
+"""Projections, left out where they would change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sash.logical.nodes import Aggregate, Plan, Project
+from sash.scalar.nodes import Column, Expression
+
+
+def project(plan: Plan, expressions: Sequence[Expression], names: Sequence[str]) -> Plan:
+    """The expressions over a plan: the plan itself if they are its columns."""
+    if not _is_identity(plan, expressions):
+        return Project(plan, tuple(expressions), tuple(names))
+    return rename(plan, names)
+
+
+def rename(plan: Plan, names: Sequence[str]) -> Plan:
+    """The same columns under other names."""
+    if tuple(names) == plan.schema.names:
+        return plan
+    if isinstance(plan, Project | Aggregate):
+        return replace(plan, names=tuple(names))
+    return Project(plan, columns(plan), tuple(names))
+
+
+def columns(plan: Plan) -> tuple[Column, ...]:
+    return tuple(Column(place, field.type, field.name) for place, field in enumerate(plan.schema.fields))
+
+
+def _is_identity(plan: Plan, expressions: Sequence[Expression]) -> bool:
+    places = [expression.index for expression in expressions if isinstance(expression, Column)]
+    return len(places) == len(expressions) and places == list(range(len(plan.schema)))

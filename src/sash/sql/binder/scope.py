@@ -1,0 +1,125 @@
+"""What names mean in a query: the columns of its inputs.
+
+The columns of all inputs are numbered through, in the order of the text. Expressions are bound to these numbers; how
+the inputs are joined is decided later and moves the columns to where the join puts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+
+from sqlglot import exp
+
+from sash.errors import SqlError, choices
+from sash.logical.nodes import Plan
+from sash.scalar.nodes import Column
+from sash.sql.places import Name, fault, name_of
+
+
+@dataclass(frozen=True)
+class Input:
+    """An item of FROM: its plan, the name it goes by, and what it is."""
+
+    plan: Plan
+    name: str
+    kind: str
+
+    @property
+    def label(self) -> str:
+        return f'{self.kind} "{self.name}"' if self.name else self.kind
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The inputs of a query; `hidden` are the columns that USING has merged into those of an earlier input."""
+
+    inputs: tuple[Input, ...]
+    hidden: frozenset[int] = field(default=frozenset())
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The number of the first column of each input."""
+        widths = [len(item.plan.schema) for item in self.inputs]
+        return (0, *accumulate(widths))[: len(widths)]
+
+    @property
+    def width(self) -> int:
+        return sum(len(item.plan.schema) for item in self.inputs)
+
+    def columns(self, place: int) -> Iterator[Column]:
+        """The columns of one input, hidden ones too."""
+        for index, part in enumerate(self.inputs[place].plan.schema.fields, self.offsets[place]):
+            yield Column(index, part.type, part.name)
+
+    def owner(self, column: Column) -> int:
+        """The input that a column belongs to."""
+        return max(place for place, offset in enumerate(self.offsets) if offset <= column.index)
+
+    def visible(self) -> list[Column]:
+        """What `*` means: the merged columns first, as Spark SQL has it, then all others in order."""
+        shown = [c for place in range(len(self.inputs)) for c in self.columns(place) if c.index not in self.hidden]
+        merged = {self._name_at(index) for index in self.hidden}
+        first = [column for column in shown if column.name.lower() in merged]
+        return first + [column for column in shown if column not in first]
+
+    def qualified(self, qualifier: Name) -> list[Column]:
+        """What `t.*` means."""
+        return list(self.columns(self._input(qualifier)))
+
+    def find(self, name: str) -> list[Column]:
+        """The columns that a name without qualifier may mean."""
+        places = range(len(self.inputs))
+        found = [c for place in places for c in self.columns(place) if c.name.lower() == name.lower()]
+        return [column for column in found if column.index not in self.hidden]
+
+    def resolve(self, node: exp.Column) -> Column:
+        """The column that a name means, or an error that says why there is none."""
+        if node.args.get("db"):
+            raise fault(node, "names have at most two parts", "write input.column")
+        if node.table:
+            return self._resolve_in(self._input(name_of(node.args["table"])), node)
+        found = self.find(node.name)
+        if len(found) == 1:
+            return found[0]
+        raise self._ambiguous(node, found) if found else self.unknown(node)
+
+    def unknown(self, node: exp.Column) -> SqlError:
+        """The fault of a name that no input has."""
+        if len(self.inputs) == 1:
+            return self._unknown_in(self.inputs[0], node)
+        columns = [f"{item.name}.{name}" for item in self.inputs for name in item.plan.schema.names]
+        return fault(node, f'unknown column "{node.name}"', f"columns are: {choices(columns)}")
+
+    def _resolve_in(self, place: int, node: exp.Column) -> Column:
+        found = [column for column in self.columns(place) if column.name.lower() == node.name.lower()]
+        if len(found) == 1:
+            return found[0]
+        item = self.inputs[place]
+        if found:
+            raise fault(node, f'{item.label} has several columns called "{node.name}"', "give them names with AS")
+        raise self._unknown_in(item, node)
+
+    def _input(self, qualifier: Name) -> int:
+        for place, item in enumerate(self.inputs):
+            if item.name.lower() == qualifier.text.lower():
+                return place
+        names = choices(item.name for item in self.inputs if item.name)
+        raise fault(qualifier, f'unknown input "{qualifier}"', f"the inputs of this query are: {names}")
+
+    def _ambiguous(self, node: exp.Column, found: list[Column]) -> SqlError:
+        owners = [self.inputs[self.owner(column)] for column in found]
+        names = choices(dict.fromkeys(item.label for item in owners))
+        hint = f"write {owners[0].name}.{node.name}" if owners[0].name else "give them names with AS"
+        return fault(node, f'column "{node.name}" is ambiguous: it is in {names}', hint)
+
+    def _unknown_in(self, item: Input, node: exp.Column) -> SqlError:
+        columns = choices(item.plan.schema.names)
+        return fault(node, f'unknown column "{node.name}" in {item.label}', f"columns are: {columns}")
+
+    def _name_at(self, index: int) -> str:
+        place = max(place for place, offset in enumerate(self.offsets) if offset <= index)
+        return self.inputs[place].plan.schema.names[index - self.offsets[place]].lower()
+

@@ -1,0 +1,90 @@
+"""What is declared: streams, tables and views, by names without case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sash.errors import SashError, choices, nearest
+from sash.logical.nodes import Plan
+from sash.logical.streams import StreamSpec
+
+
+@dataclass(frozen=True)
+class ViewDefinition:
+    """A view: its plan, whose schema has the names of its columns, and its text."""
+
+    name: str
+    plan: Plan
+    sql: str
+    is_materialized: bool
+    reads: frozenset[str] = frozenset()  # names, in lower case, of what the query names
+
+
+class Catalog:
+    """The registry of a session. Keys are names in lower case."""
+
+    def __init__(self) -> None:
+        self.streams: dict[str, StreamSpec] = {}
+        self.views: dict[str, ViewDefinition] = {}
+
+    def find(self, name: str) -> StreamSpec | ViewDefinition | None:
+        return self.streams.get(name.lower()) or self.views.get(name.lower())
+
+    def get(self, name: str) -> StreamSpec | ViewDefinition:
+        found = self.find(name)
+        if found is None:
+            raise SashError(f'unknown stream, table or view "{name}"', self._way_out(name))
+        return found
+
+    def names(self) -> list[str]:
+        return [spec.name for spec in self.streams.values()] + [view.name for view in self.views.values()]
+
+    def dependents(self, name: str) -> list[str]:
+        """The views that read something directly."""
+        return [view.name for view in self.views.values() if name.lower() in view.reads]
+
+    def add(self, entry: StreamSpec | ViewDefinition) -> None:
+        """Register under a free name."""
+        if (taken := self.find(entry.name)) is not None:
+            message = f'there is a {kind_of(taken)} "{taken.name}" already'
+            raise SashError(message, "drop it first or choose another name")
+        self._put(entry)
+
+    def replace(self, view: ViewDefinition) -> None:
+        """Register a view in place of one with the same name, if there is one that nothing reads."""
+        taken = self.find(view.name)
+        if isinstance(taken, StreamSpec):
+            raise SashError(f'"{taken.name}" is a {kind_of(taken)}, not a view', "choose another name")
+        if taken is not None:
+            self._check_unread(view.name)
+        self._put(view)
+
+    def remove(self, name: str) -> None:
+        """Forget what nothing reads."""
+        self.get(name)
+        self._check_unread(name)
+        self.streams.pop(name.lower(), None)
+        self.views.pop(name.lower(), None)
+
+    def _put(self, entry: StreamSpec | ViewDefinition) -> None:
+        if isinstance(entry, StreamSpec):
+            self.streams[entry.name.lower()] = entry
+        else:
+            self.views[entry.name.lower()] = entry
+
+    def _check_unread(self, name: str) -> None:
+        if readers := self.dependents(name):
+            entry = self.get(name)
+            raise SashError(f'{kind_of(entry)} "{entry.name}" is read by: {choices(readers)}', "drop them first")
+
+    def _way_out(self, name: str) -> str:
+        close = nearest(name, [known.lower() for known in self.names()])
+        found = self.find(close) if close else None
+        meant = f'did you mean "{found.name}"? ' if found else ""
+        return f"{meant}there are: {choices(self.names())}"
+
+
+def kind_of(entry: StreamSpec | ViewDefinition) -> str:
+    if isinstance(entry, ViewDefinition):
+        return "view"
+    return "table" if entry.is_table else "stream"

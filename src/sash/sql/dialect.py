@@ -1,0 +1,239 @@
+"""The SQL of queries: Spark's, with a window after every input and a WINDOW clause after the query.
+
+What sqlglot parses is kept close to the text: functions keep the names they were written with (their meaning is the
+binder's business), every node knows its place, and windows hang on the nodes they follow without being part of it, so
+that the tree alone is plain Spark SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sash.sql.cursor import Cursor
+from sash.sql.places import Place, fault, mark
+from sash.sql.type_names import VALID
+from sash.sql.window_clause import WindowClause, bracketed_window, trailing_window
+
+_WINDOW = "window"
+_KEPT_FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
+_CLAUSES_OF_STREAMS = (("FOLLOWED", "BY"), ("EMIT", "EVERY"))
+
+
+class DefaultWindow(exp.Expression):
+    """The WINDOW clause of a query."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
+
+    @staticmethod
+    def of(window: WindowClause) -> DefaultWindow:
+        node = DefaultWindow()
+        node.meta[_WINDOW] = window
+        return node
+
+
+def window_of(node: exp.Expr) -> WindowClause | None:
+    """The window that follows an input, or that a WINDOW clause gives."""
+    found = node.meta.get(_WINDOW)
+    return found if isinstance(found, WindowClause) else None
+
+
+def default_window(query: exp.Query) -> WindowClause | None:
+    """What the WINDOW clause of a query says."""
+    clauses = query.args.get("windows") or []
+    return window_of(clauses[0]) if clauses else None
+
+
+class QueryParser(SparkParser):
+    """Spark's parser, with windows and places."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: SparkParser.FUNCTION_PARSERS[name] for name in _KEPT_FUNCTION_PARSERS
+    }
+    NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
+    }
+    STRICT_CAST = True
+
+    def query(self, tokens: Sequence[Token], text: str) -> exp.Query:
+        """The tree of one query; the tokens are those of the query alone."""
+        self._refuse_clauses_of_streams(tokens)
+        tree = self._parse(lambda parser: parser._parse_statement(), list(tokens), text)[0]
+        if not isinstance(tree, exp.Query):
+            raise fault(tokens[0], "expected a query that starts with SELECT or WITH")
+        return tree
+
+    def _parse_hint(self) -> None:
+        if self._match(TokenType.HINT, advance=False):
+            raise fault(self._curr, "a hint is not supported yet")
+
+    def _refuse_clauses_of_streams(self, tokens: Sequence[Token]) -> None:
+        for first, second in pairwise(tokens):
+            if (first.text.upper(), second.text.upper()) in _CLAUSES_OF_STREAMS:
+                where = Place(first.start, second.end + 1)
+                raise fault(where, f"{first.text.upper()} {second.text.upper()} is not supported yet")
+
+    # Windows.
+
+    def _window(self, node: exp.Expr | None) -> None:
+        if node is None or not self._match(TokenType.L_BRACKET, advance=False):
+            return
+        cursor = Cursor(self._tokens, self._index)
+        window = bracketed_window(cursor)
+        if window_of(node):
+            raise fault(window.place, "this input has a window already")
+        node.meta[_WINDOW] = window
+        self._advance(cursor.index - self._index)
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if isinstance(this, exp.Table):
+            self._window(this)
+            return this
+        return super()._parse_bracket(this)
+
+    def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
+        holder = exp.Subquery()
+        if this is not None and parse_alias:
+            self._window(holder)
+        node = super()._parse_subquery(this, parse_alias)
+        if node is not None and (window := window_of(holder)):
+            node.meta[_WINDOW] = window
+        return node
+
+    def _parse_table(self, *arguments: Any, **options: Any) -> exp.Expr | None:
+        node: exp.Expr | None = super()._parse_table(*arguments, **options)
+        self._window(node)
+        return node
+
+    def _parse_window_clause(self) -> Any:
+        if self._can_parse_named_window():
+            return super()._parse_window_clause()
+        cursor = Cursor(self._tokens, self._index)
+        clause = DefaultWindow.of(trailing_window(cursor))
+        self._advance(cursor.index - self._index)
+        return [clause]
+
+    # Places.
+
+    def expression(self, instance: Any, token: Token | None = None, comments: list[str] | None = None) -> Any:
+        is_leaf = next(instance.iter_expressions(), None) is None
+        return super().expression(instance, token or (self._prev if is_leaf else None), comments)
+
+    def _marked(self, parse: Callable[[], Any]) -> Any:
+        first = self._curr
+        node = parse()
+        if isinstance(node, exp.Expr):
+            mark(node, first, self._prev)
+        return node
+
+    def _parse_function_call(self, *arguments: Any, **options: Any) -> Any:
+        return self._marked(lambda: super(QueryParser, self)._parse_function_call(*arguments, **options))
+
+    def _parse_paren(self) -> Any:
+        return self._marked(super()._parse_paren)
+
+    def _parse_assignment(self) -> Any:
+        return self._marked(super()._parse_assignment)
+
+    def _parse_unary(self) -> Any:
+        return self._marked(super()._parse_unary)
+
+    def _parse_join(self, *arguments: Any, **options: Any) -> Any:
+        return self._marked(lambda: super(QueryParser, self)._parse_join(*arguments, **options))
+
+    def parse_set_operation(self, this: exp.Expr | None, *arguments: Any, **options: Any) -> Any:
+        operator = self._curr
+        node = super().parse_set_operation(this, *arguments, **options)
+        if isinstance(node, exp.SetOperation) and node is not this:
+            mark(node, operator, operator)
+        return node
+
+    # Errors.
+
+    def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
+        items = super()._parse_csv(parse_method, sep)
+        if items and self._prev.token_type is sep:
+            self.raise_error("something is missing after this comma", self._prev)
+        return items
+
+    def raise_error(self, message: str, token: Any = None) -> None:
+        """One plain sentence with its place; sqlglot would add a coloured excerpt."""
+        token = token or self._curr
+        place = Place(token.start, token.end + 1) if token else Place(self._prev.end + 1, self._prev.end + 2)
+        raise ParseError(message, [{"place": place}])
+
+
+def _marked_clause(parse: Callable[[QueryParser], tuple[str, Any]]) -> Callable[[QueryParser], tuple[str, Any]]:
+    def marked(parser: QueryParser) -> tuple[str, Any]:
+        first = parser._curr
+        key, node = parse(parser)
+        if isinstance(node, exp.Expr):
+            mark(node, first, parser._prev)
+        return key, node
+
+    return marked
+
+
+QueryParser.QUERY_MODIFIER_PARSERS = {
+    token: _marked_clause(parse) for token, parse in SparkParser.QUERY_MODIFIER_PARSERS.items()
+}
+
+
+class Sash(Spark):
+    """The dialect, for its tokens."""
+
+    class Tokenizer(Spark.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+
+    Parser = QueryParser
+
+
+def tokenize(text: str) -> list[Token]:
+    try:
+        return Sash().tokenize(text)
+    except TokenError as error:
+        raise fault(_end_of_tokens(text, error), "this does not read as SQL", "is a quote left open?") from None
+
+
+def _end_of_tokens(text: str, error: TokenError) -> Place | None:
+    if error.end is None:
+        return None
+    return Place(min(error.end, len(text)) - 1, min(error.end, len(text)))
+
+
+def parse_query(tokens: Sequence[Token], text: str) -> exp.Query:
+    """The tree of a query from its tokens, which know their places in the whole text."""
+    if not tokens:
+        raise fault(Place(len(text), len(text) + 1), "expected a query that starts with SELECT or WITH")
+    try:
+        return QueryParser(dialect=Sash()).query(tokens, text)
+    except ParseError as error:
+        raise fault(error.errors[0]["place"], _plain(str(error))) from None
+
+
+def _plain(message: str) -> str:
+    """What sqlglot says, in words for a person."""
+    for start, plain in _PLAIN.items():
+        if message.startswith(start):
+            return plain
+    return message[:1].lower() + message[1:].removesuffix(".")
+
+
+_PLAIN = {
+    "Required": "something is missing here",
+    "Invalid expression": "this was not expected here",
+    "Expected table name": "expected the name of a stream, table or view",
+    "Expecting )": "expected a closing parenthesis",
+    "Expecting (": "expected an opening parenthesis",
+    "Expected TYPE after CAST": f"unknown type; {VALID}",
+}

@@ -1,0 +1,104 @@
+"""Statements, parsed but not yet checked against a catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sash.logical.streams import StreamSpec
+from sash.sql.places import Name
+
+
+@dataclass(frozen=True)
+class Source:
+    """The part of a text that a statement or query was read from."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def sql(self) -> str:
+        return self.text[self.start : self.end]
+
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    """A query as a tree; `sash.sql.binder.bind` makes a plan of it."""
+
+    tree: exp.Query
+    source: Source
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    """CREATE STREAM and CREATE TABLE."""
+
+    source: Source
+    name: Name
+    spec: StreamSpec
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
+class CreateView:
+    source: Source
+    name: Name
+    columns: tuple[Name, ...]
+    query: ParsedQuery
+    is_materialized: bool
+    if_not_exists: bool
+    or_replace: bool
+
+
+@dataclass(frozen=True)
+class Drop:
+    """`kind` is STREAM, TABLE or VIEW."""
+
+    source: Source
+    kind: str
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True)
+class Show:
+    """`kind` is STREAMS, TABLES or VIEWS."""
+
+    source: Source
+    kind: str
+
+
+@dataclass(frozen=True)
+class Describe:
+    source: Source
+    name: Name
+
+
+@dataclass(frozen=True)
+class Explain:
+    """EXPLAIN of a query, or of a view by its name."""
+
+    source: Source
+    subject: ParsedQuery | Name
+
+
+@dataclass(frozen=True)
+class Query:
+    """A bare SELECT."""
+
+    source: Source
+    query: ParsedQuery
+
+
+@dataclass(frozen=True)
+class Advance:
+    """Time moves to `time` (microseconds) for one stream, or for all."""
+
+    source: Source
+    stream: Name | None
+    time: int
+
+
+Statement = CreateStream | CreateView | Drop | Show | Describe | Explain | Query | Advance

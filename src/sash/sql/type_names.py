@@ -1,0 +1,78 @@
+"""The names of types."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from sash.errors import SashError, choices
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
+from sash.sql.cursor import Cursor
+from sash.sql.places import Name, Place, fault
+
+TYPES: dict[str, Type] = {
+    "BOOLEAN": BOOLEAN,
+    "INT": INT,
+    "BIGINT": BIGINT,
+    "DOUBLE": DOUBLE,
+    "STRING": STRING,
+    "TIMESTAMP": TIMESTAMP,
+    "DATE": DATE,
+}
+VALID = f"types are: {choices([*TYPES, 'DECIMAL(p, s)'])}"
+SYNONYMS: dict[str, Type] = {
+    **TYPES,
+    "INTEGER": INT,
+    "SMALLINT": INT,
+    "TINYINT": INT,
+    "LONG": BIGINT,
+    "FLOAT": DOUBLE,
+    "REAL": DOUBLE,
+    "VARCHAR": STRING,
+    "CHAR": STRING,
+    "TEXT": STRING,
+    "TIMESTAMP_NTZ": TIMESTAMP,
+    "DATETIME": TIMESTAMP,
+}
+_DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
+_LENGTHS = ("VARCHAR", "CHAR")
+_WRITTEN = re.compile(r"(\w+)(?:\(([\d, ]+)\))?")
+
+
+def column_type(cursor: Cursor) -> Type:
+    """Take the type of a column in a declaration."""
+    name = cursor.name("a type")
+    numbers = []
+    if cursor.accept("("):
+        numbers = [int(cursor.number("a number"))]
+        while cursor.accept(","):
+            numbers.append(int(cursor.number("a number")))
+        cursor.expect(")")
+    return type_of(Name(name.text, Place(name.place.start, cursor.last.end + 1)), numbers)
+
+
+def cast_type(target: exp.Expr, where: Name) -> Type:
+    """The type in CAST(... AS type)."""
+    written = _WRITTEN.fullmatch(target.sql(dialect="spark"))
+    if written is None:
+        raise fault(where, f"unknown type {target.sql(dialect='spark')}", VALID)
+    numbers = [int(number) for number in (written[2] or "").split(",") if number.strip()]
+    return type_of(Name(written[1], where.place), numbers)
+
+
+def type_of(name: Name, numbers: list[int]) -> Type:
+    upper = name.text.upper()
+    if upper in _DECIMALS and len(numbers) <= 2:
+        return _decimal(name, numbers)
+    if upper not in SYNONYMS or (numbers and upper not in _LENGTHS):
+        raise fault(name, f'unknown type "{name}"', VALID)
+    return SYNONYMS[upper]
+
+
+def _decimal(name: Name, numbers: list[int]) -> Type:
+    precision, scale = [*numbers, *(10, 0)[len(numbers) :]]
+    try:
+        return decimal(precision, scale)
+    except SashError as error:
+        raise fault(name, error.message, error.hint) from None

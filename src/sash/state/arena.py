@@ -1,0 +1,179 @@
+"""Arenas: all that a shard remembers, as named arrays in one file.
+
+    file  | rows of "3/left" | table of "3/left" | (free) | rows of "5/groups" | ...
+             every array lies in an extent of its own: a power of two of pages, mapped on its own
+
+The file is anonymous for an engine in this process and a real one for a shard on Spark; nothing else differs. So a snapshot is
+a copy of the file, a hand-over between two workers is a map of it, and a fork for a look ahead is a private map, where pages are
+copied when they are first written. An array that must grow moves to an extent of twice the size; its old extent is used again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+PAGE = mmap.ALLOCATIONGRANULARITY
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class Entry:
+    """One array: where it lies, and what is in it."""
+
+    offset: int
+    extent: int  # bytes, a power of two of pages
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def used(self) -> int:
+        return np.dtype(self.dtype).itemsize * math.prod(self.shape)
+
+
+class Arena:
+    """A file of arrays."""
+
+    def __init__(self, descriptor: int, contents: dict[str, Entry] | None = None, *, private: bool = False) -> None:
+        self._descriptor = descriptor
+        self._private = private
+        self._entries: dict[str, Entry] = contents or {}
+        self._arrays: dict[str, Array] = {}
+        self._free: dict[int, list[int]] = {}
+        self._end = max((entry.offset + entry.extent for entry in self._entries.values()), default=0)
+        self._find_free()
+
+    @staticmethod
+    def anonymous() -> Arena:
+        """An arena that is gone with this process."""
+        if hasattr(os, "memfd_create"):
+            return Arena(os.memfd_create("sash"))
+        with tempfile.TemporaryFile() as file:
+            return Arena(os.dup(file.fileno()))
+
+    @staticmethod
+    def open(path: Path, contents: str = "{}") -> Arena:
+        """An arena in a real file; `contents` is what `describe` gave when it was last left."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        entries = {n: Entry(o, e, d, tuple(s)) for n, (o, e, d, s) in json.loads(contents).items()}
+        return Arena(descriptor, entries)
+
+    def describe(self) -> str:
+        """The table of contents, to open the file again with."""
+        return json.dumps({n: (e.offset, e.extent, e.dtype, e.shape) for n, e in self._entries.items()})
+
+    def fork(self) -> Arena:
+        """A copy that sees this arena as it is now and writes only for itself. Use one of the two at a time."""
+        entries = {name: Entry(e.offset, e.extent, e.dtype, e.shape) for name, e in self._entries.items()}
+        return Arena(os.dup(self._descriptor), entries, private=True)
+
+    def close(self) -> None:
+        self._arrays.clear()
+        os.close(self._descriptor)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._end
+
+    @property
+    def used(self) -> int:
+        """Bytes of arrays, at their capacity."""
+        return sum(entry.used for entry in self._entries.values())
+
+    def scope(self, name: str) -> Scope:
+        return Scope(self, name)
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: type[np.generic] = np.int64) -> Array:
+        """The array of that name, as it is; or a new one of this shape, all zero."""
+        if name not in self._arrays:
+            entry = self._entries.get(name)
+            if entry is None:
+                entry = self._allocate(shape, np.dtype(dtype))
+                self._entries[name] = entry
+                self._arrays[name] = self._map(entry)
+                self._arrays[name].fill(0)
+            else:
+                self._arrays[name] = self._map(entry)
+        return self._arrays[name]
+
+    def resize(self, name: str, length: int) -> Array:
+        """The array with another first dimension, its rows kept, new ones zero."""
+        old, entry = self._arrays[name], self._entries[name]
+        shape = (length, *entry.shape[1:])
+        if np.dtype(entry.dtype).itemsize * math.prod(shape) <= entry.extent:
+            self._entries[name] = Entry(entry.offset, entry.extent, entry.dtype, shape)
+            self._arrays[name] = self._map(self._entries[name])
+        else:
+            self._entries[name] = self._allocate(shape, np.dtype(entry.dtype))
+            self._arrays[name] = self._map(self._entries[name])
+            self._arrays[name][: len(old)] = old
+            self._free.setdefault(entry.extent, []).append(entry.offset)
+        self._arrays[name][len(old) :] = 0
+        return self._arrays[name]
+
+    def drop(self, prefix: str) -> None:
+        """Forget every array whose name starts so."""
+        for name in [name for name in self._entries if name.startswith(prefix)]:
+            entry = self._entries.pop(name)
+            self._arrays.pop(name, None)
+            self._free.setdefault(entry.extent, []).append(entry.offset)
+
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Entry:
+        size = max(1, dtype.itemsize * math.prod(shape))
+        extent = PAGE << max(0, math.ceil(math.log2(size / PAGE)))
+        offsets = self._free.get(extent)
+        if offsets:
+            return Entry(offsets.pop(), extent, dtype.str, shape)
+        entry = Entry(self._end, extent, dtype.str, shape)
+        self._end += extent
+        if not self._private:
+            os.ftruncate(self._descriptor, self._end)
+        return entry
+
+    def _map(self, entry: Entry) -> Array:
+        if self._private and entry.offset + entry.extent > os.fstat(self._descriptor).st_size:
+            # A fork must not make its parent's file longer: what it adds lives in plain memory.
+            return np.zeros(entry.shape, np.dtype(entry.dtype))
+        access = mmap.ACCESS_COPY if self._private else mmap.ACCESS_WRITE
+        region = mmap.mmap(self._descriptor, entry.extent, access=access, offset=entry.offset)
+        count = math.prod(entry.shape)
+        return np.frombuffer(region, np.dtype(entry.dtype), count).reshape(entry.shape)
+
+    def _find_free(self) -> None:
+        """Extents between the known arrays were freed before the file was left; use them again."""
+        place = 0
+        for entry in sorted(self._entries.values(), key=lambda entry: entry.offset):
+            while place < entry.offset:
+                gap = entry.offset - place
+                extent = PAGE << int(math.log2(gap // PAGE))
+                self._free.setdefault(extent, []).append(place)
+                place += extent
+            place = entry.offset + entry.extent
+
+
+class Scope:
+    """The part of an arena that one store owns."""
+
+    def __init__(self, arena: Arena, name: str) -> None:
+        self._arena = arena
+        self._name = name
+
+    def scope(self, name: str) -> Scope:
+        return Scope(self._arena, f"{self._name}/{name}")
+
+    def array(self, name: str, shape: tuple[int, ...] | int, dtype: type[np.generic] = np.int64) -> Array:
+        return self._arena.array(f"{self._name}/{name}", (shape,) if isinstance(shape, int) else shape, dtype)
+
+    def resize(self, name: str, length: int) -> Array:
+        return self._arena.resize(f"{self._name}/{name}", length)

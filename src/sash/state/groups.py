@@ -1,0 +1,130 @@
+"""What a GROUP BY remembers: groups, their values under MIN and MAX, and the way to both.
+
+    table  ->  cells | lines           one row for every group: what it adds up, the output row it shows
+    node table  ->  nodes              one for every distinct value of a group under MIN or MAX
+
+The limbs of DOUBLE sums are the last cells of a group. How many there are depends on the values seen, so the cells are
+one flat array with a stride that can grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Int64s
+from sash.kernels.exact_sum import RANGE_BASE, RANGE_CELL, RANGE_COLUMNS, RANGE_LENGTH, needed_limbs, spread_cells
+from sash.kernels.extremes import (
+    LAST,
+    LIVE_GROUPS,
+    LIVE_NODES,
+    MAJOR,
+    NODE_FIELDS,
+    OVERFLOWS,
+    OWNER,
+    OWNER_BITS,
+    REGISTERS,
+    STRIDE,
+    TOUCHED_GROUP,
+    TOUCHED_NODE,
+    USED_GROUPS,
+    USED_NODES,
+)
+from sash.kernels.hashing import rebuild_table
+from sash.physical.group_by import FEED_BIT, FEED_DOUBLE, FEED_KIND, FEED_LANE, FEED_MASK, FEED_PART, GroupTables
+from sash.state.arena import Array, Scope
+
+FIRST_GROUPS, FIRST_NODES = 16, 16
+ABOVE_ALL_LIMBS = 1 << 30
+
+
+class Groups:
+    """The groups of one GROUP BY, in a scope of an arena."""
+
+    def __init__(self, scope: Scope, tables: GroupTables, width: int) -> None:
+        self._scope = scope
+        self._tables = tables
+        self.registers = scope.array("registers", REGISTERS)
+        if self.registers[STRIDE] == 0:
+            self.registers[STRIDE] = tables.cells
+            self.registers[TOUCHED_GROUP] = self.registers[TOUCHED_NODE] = LAST
+        self.ranges = scope.array("ranges", (tables.doubles, RANGE_COLUMNS))
+        self.lines = scope.array("lines", (FIRST_GROUPS, width))
+        self._flat_cells = scope.array("cells", FIRST_GROUPS * tables.cells)
+        self.table = scope.array("table", _table_length(FIRST_GROUPS))
+        nodes = 1 << (FIRST_NODES + len(tables.extremes)).bit_length() if len(tables.extremes) else 1
+        self.nodes = scope.array("nodes", (nodes, NODE_FIELDS))
+        self.node_table = scope.array("node_table", _table_length(nodes))
+
+    @property
+    def cells(self) -> Int64s:
+        return self._flat_cells.reshape(len(self.lines), int(self.registers[STRIDE]))
+
+    @property
+    def live_groups(self) -> int:
+        return int(self.registers[LIVE_GROUPS])
+
+    @property
+    def live_values(self) -> int:
+        """How many distinct values MIN and MAX keep."""
+        return int(self.registers[LIVE_NODES])
+
+    @property
+    def overflows(self) -> int:
+        """How many sums were shown as NULL because they do not fit their type."""
+        return int(self.registers[OVERFLOWS])
+
+    def grow(self) -> None:
+        """Make room where the kernel found none."""
+        if self.registers[LIVE_GROUPS] >= len(self.lines) - 1:
+            self.lines = self._scope.resize("lines", 2 * len(self.lines))
+            self._flat_cells = self._scope.resize("cells", 2 * len(self._flat_cells))
+            self.table = self._grow_table("table", self.table, len(self.lines))
+        extremes = len(self._tables.extremes)
+        if self.registers[LIVE_NODES] > len(self.nodes) - 1 - extremes:
+            self.nodes = self._scope.resize("nodes", 2 * len(self.nodes))
+            self.node_table = self._grow_table("node_table", self.node_table, len(self.nodes))
+
+    def _grow_table(self, name: str, table: Array, entries: int) -> Array:
+        old = table.copy()
+        table = self._scope.resize(name, _table_length(entries))
+        table.fill(0)
+        rebuild_table(old, table)
+        return table
+
+    def widen(self, rows: Int64s, weight: Int64s) -> None:
+        """Make room for the DOUBLE values of these rows: limbs for their exponents."""
+        if not len(self.ranges):
+            return
+        ranges = self.ranges.copy()
+        for feed in self._tables.feeds[self._tables.feeds[:, FEED_KIND] == FEED_DOUBLE]:
+            own = ranges[feed[FEED_PART]]
+            base, length = int(own[RANGE_BASE]), int(own[RANGE_LENGTH])
+            seen = (base, base + length) if length else (ABOVE_ALL_LIMBS, 0)
+            column = int(feed[FEED_LANE]), int(feed[FEED_MASK]), int(feed[FEED_BIT])
+            lowest, highest = needed_limbs(rows, weight, *column, *seen)
+            if highest:
+                own[RANGE_BASE], own[RANGE_LENGTH] = lowest, highest - lowest
+        if (ranges != self.ranges).any():
+            self._lay_out(ranges)
+
+    def _lay_out(self, ranges: Int64s) -> None:
+        lengths = ranges[:, RANGE_LENGTH]
+        ranges[:, RANGE_CELL] = self._tables.cells + np.cumsum(lengths) - lengths
+        old_stride, stride = int(self.registers[STRIDE]), self._tables.cells + int(lengths.sum())
+        self._flat_cells = self._scope.resize("cells", len(self.lines) * stride)
+        groups = int(self.registers[USED_GROUPS]) + 1
+        held = np.empty(old_stride, np.int64)
+        spread_cells(self._flat_cells, groups, old_stride, stride, self._tables.cells, self.ranges, ranges, held)
+        self.ranges[:] = ranges
+        self.registers[STRIDE] = stride
+
+    def string_values(self) -> tuple[Int64s, Int64s]:
+        """The codes that MIN and MAX of strings keep, as rows of one lane."""
+        used = self.nodes[1 : int(self.registers[USED_NODES]) + 1]
+        is_string = np.isin(used[:, OWNER] & (1 << OWNER_BITS) - 1, self._tables.string_extremes)
+        return np.ascontiguousarray(used[is_string][:, MAJOR : MAJOR + 1]), np.zeros(1, np.int64)
+
+
+def _table_length(entries: int) -> int:
+    """A power of two that leaves a hash table half empty."""
+    return 1 << (2 * entries - 1).bit_length()

@@ -1,0 +1,115 @@
+"""The interner of a shard: strings in, codes out, and back.
+
+Codes live as long as a store holds them. When the interner has doubled since the last look, the holders are asked which codes
+they still have; the others are forgotten, so its size follows the windows and not the length of the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sash.kernels import strings
+from sash.state.arena import Arena
+
+Int64s = npt.NDArray[np.int64]
+Holder = Callable[[], tuple[Int64s, Int64s]]  # rows, and the lanes of them that are codes
+
+FIRST_CODES, FIRST_BYTES = 1024, 16384
+
+
+class Interner:
+    """All strings of a shard."""
+
+    def __init__(self, arena: Arena) -> None:
+        scope = arena.scope("interner")
+        self._scope = scope
+        self._registers = scope.array("registers", 8)
+        self.starts = scope.array("starts", FIRST_CODES)
+        self.lengths = scope.array("lengths", FIRST_CODES)
+        self.heap = scope.array("heap", FIRST_BYTES, np.uint8)
+        self._hashes = scope.array("hashes", FIRST_CODES)
+        self._free = scope.array("free", FIRST_CODES)
+        self._table = scope.array("table", 4 * FIRST_CODES)
+        self._registers[strings.NEXT_CODE] = max(1, self._registers[strings.NEXT_CODE])
+        self._holders: list[Holder] = []
+        self._sweep_at = 8 * FIRST_CODES
+
+    @property
+    def count(self) -> int:
+        return int(self._registers[strings.LIVE_CODES])
+
+    def encode(self, array: pa.Array) -> Int64s:
+        """The code of every string; 0 for NULL."""
+        if isinstance(array, pa.DictionaryArray):
+            words = np.append(self.encode(array.dictionary), 0)
+            places = pc.fill_null(array.indices.cast(pa.int64()), len(words) - 1)
+            return words[np.asarray(places)]
+        offsets, data = string_buffers(array)
+        valid = np.asarray(array.is_valid()) if array.null_count else np.ones(len(array), np.bool_)
+        codes = np.empty(len(array), np.int64)
+        first = 0
+        while True:
+            first = strings.intern_strings(
+                offsets, data, valid, first, codes, self._registers, self._table, self._hashes, self.starts, self.lengths,
+                self._free, self.heap,
+            )
+            if first == strings.DONE:
+                return codes
+            self._grow(int(offsets[first + 1] - offsets[first]))
+
+    def decode(self, codes: Int64s) -> pa.Array:
+        """The strings of codes; code 0 gives ''."""
+        offsets = np.zeros(len(codes) + 1, np.int64)
+        np.cumsum(self.lengths[codes], out=offsets[1:])
+        data = np.empty(int(offsets[-1]), np.uint8)
+        strings.gather_strings(codes, self.starts, self.lengths, self.heap, offsets, data)
+        large = pa.LargeStringArray.from_buffers(len(codes), pa.py_buffer(offsets), pa.py_buffer(data))
+        return large.cast(pa.string())
+
+    def hold(self, holder: Holder) -> None:
+        """Ask this holder too, before anything is forgotten."""
+        self._holders.append(holder)
+
+    def sweep(self) -> None:
+        """Forget what nobody holds, if there is much to win. Only between two steps: deltas under way are not asked."""
+        if self.count < self._sweep_at:
+            return
+        alive = np.zeros(int(self._registers[strings.NEXT_CODE]), np.bool_)
+        for holder in self._holders:
+            rows, lanes = holder()
+            strings.mark_codes(rows, lanes, alive)
+        alive[0] = False
+        live = np.flatnonzero(alive)
+        by_start = live[np.argsort(self.starts[live], kind="stable")]
+        strings.forget_dead(alive, by_start, self._registers, self.starts, self.lengths, self._free, self.heap)
+        strings.rebuild_table(self._table, self._hashes, alive)
+        self._sweep_at = max(8 * FIRST_CODES, 2 * self.count)
+
+    def _grow(self, length: int) -> None:
+        registers = self._registers
+        if registers[strings.HEAP_USED] + length > len(self.heap):
+            self.heap = self._scope.resize("heap", 2 * len(self.heap) + length)
+        if registers[strings.NEXT_CODE] >= len(self.starts) and not registers[strings.FREE_CODES]:
+            size = 2 * len(self.starts)
+            self.starts, self.lengths = self._scope.resize("starts", size), self._scope.resize("lengths", size)
+            self._hashes, self._free = self._scope.resize("hashes", size), self._scope.resize("free", size)
+        if 2 * (registers[strings.LIVE_CODES] + 1) > len(self._table):
+            self._table = self._scope.resize("table", 2 * len(self._table))
+            alive = np.ones(int(registers[strings.NEXT_CODE]), np.bool_)
+            alive[self._free[: registers[strings.FREE_CODES]]] = False
+            strings.rebuild_table(self._table, self._hashes, alive)
+
+
+def string_buffers(array: pa.Array) -> tuple[Int64s, npt.NDArray[np.uint8]]:
+    """Offsets and bytes of a string array, as they lie in memory."""
+    if not len(array):
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    _, offsets, data = array.buffers()
+    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    places = np.frombuffer(offsets, width, len(array) + 1, array.offset * np.dtype(width).itemsize)
+    return places.astype(np.int64), np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)

@@ -1,0 +1,152 @@
+"""Answers by recomputing: at every instant, run the whole query over what its inputs hold.
+
+    instants at which an input may change ─▶ what every input holds then ─▶ DuckDB ─▶ a bag of rows
+    the changelog is the difference between one bag and the next
+
+Nothing here is incremental and nothing is shared with the engine: an error would have to be made twice to stay unseen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from sash.logical.nodes import WindowSpec
+from sash.schema import BEGINNING, Schema
+from sash.testing.tables import Change, in_order
+from sash.testing.values import Row, fit, order
+from sash.testing.windows import Arrival, held, instants
+
+# DuckDB as near to Spark as settings bring it: an expression that fails is NULL, timestamps have no zone. One thread,
+# since the tables are small. Which of these exist depends on the version.
+SETTINGS = {
+    "threads": "1",
+    "TimeZone": "UTC",
+    "ieee_floating_point_ops": "false",
+    "error_on_division_by_zero": "false",
+    "default_null_order": "NULLS_FIRST",
+}
+
+
+class Relation(Protocol):
+    """What a query reads: a bag of rows for every instant."""
+
+    def instants(self) -> set[int]: ...
+
+    def signature(self, now: int) -> Hashable: ...  # equal signatures, equal rows
+
+    def table(self, now: int) -> pa.Table: ...
+
+
+class Constant:
+    """A table that was always there."""
+
+    def __init__(self, rows: Sequence[Row], schema: Schema) -> None:
+        self._table = arrow(rows, schema)
+
+    def instants(self) -> set[int]:
+        return {BEGINNING}
+
+    def signature(self, now: int) -> Hashable:
+        return None
+
+    def table(self, now: int) -> pa.Table:
+        return self._table
+
+
+class Windowed:
+    """A stream seen through a window."""
+
+    def __init__(self, arrivals: Sequence[Arrival], schema: Schema, spec: WindowSpec) -> None:
+        self._arrivals = arrivals
+        self._spec = spec
+        self._all = arrow([arrival.row for arrival in arrivals], schema)
+
+    def instants(self) -> set[int]:
+        return instants(self._spec, self._arrivals)
+
+    def signature(self, now: int) -> Hashable:
+        return tuple(held(self._spec, self._arrivals, now))
+
+    def table(self, now: int) -> pa.Table:
+        return self._all.take(pa.array(held(self._spec, self._arrivals, now), pa.int64()))
+
+
+class Recomputed:
+    """A query, answered afresh at every instant from its beginning. It is a relation itself: views may read views."""
+
+    def __init__(self, duck: Duck, text: str, inputs: Sequence[Relation], schema: Schema, begin: int) -> None:
+        self.schema = schema
+        self.begin = begin
+        self._duck = duck
+        self._text = text
+        self._inputs = inputs
+        self._bags: dict[Hashable, Counter[Row]] = {}
+
+    def instants(self) -> set[int]:
+        return {self.begin}.union(*(each.instants() for each in self._inputs))
+
+    def signature(self, now: int) -> Hashable:
+        return None if now < self.begin else tuple(each.signature(now) for each in self._inputs)
+
+    def bag(self, now: int) -> Counter[Row]:
+        """The answer at an instant. The same inputs are asked for once only."""
+        signature = self.signature(now)
+        if signature is None:
+            return Counter()
+        if signature not in self._bags:
+            found = self._duck.run(self._text, [each.table(now) for each in self._inputs])
+            self._bags[signature] = Counter(_fitted(row, self.schema) for row in found)
+        return self._bags[signature]
+
+    def table(self, now: int) -> pa.Table:
+        return arrow(list(self.bag(now).elements()), self.schema)
+
+    def changelog(self, end: int) -> list[Change]:
+        """Every change of the answer up to and including `end`."""
+        before: Counter[Row] = Counter()
+        changes: list[Change] = []
+        for now in sorted(now for now in self.instants() if now <= end):
+            after = self.bag(now)
+            changes += [Change(-1, now, row) for row in (before - after).elements()]
+            changes += [Change(1, now, row) for row in (after - before).elements()]
+            before = after
+        return in_order(changes)
+
+    def insertions(self, end: int) -> list[Arrival]:
+        """The rows that enter, as a stream; those of one instant in the order of their full row."""
+        entering = [change for change in self.changelog(end) if change.op > 0]
+        entering.sort(key=lambda change: (change.ts, order(change.row)))
+        return [Arrival(change.ts, change.row) for change in entering]
+
+
+class Duck:
+    """A DuckDB connection that runs queries over the tables input_0, input_1, …"""
+
+    def __init__(self) -> None:
+        import duckdb  # an extra of this package, so only where it is used
+
+        self._connection = duckdb.connect()
+        known = {name for (name,) in self._connection.execute("SELECT name FROM duckdb_settings()").fetchall()}
+        for name, value in SETTINGS.items():
+            if name in known:
+                self._connection.execute(f"SET {name} = '{value}'")
+
+    def run(self, text: str, tables: Iterable[pa.Table]) -> list[tuple[Any, ...]]:
+        for place, table in enumerate(tables):
+            self._connection.register(f"input_{place}", table)
+        return list(self._connection.execute(text).fetchall())
+
+
+def _fitted(row: Sequence[object], schema: Schema) -> Row:
+    return tuple(fit(value, type_) for value, type_ in zip(row, schema.types, strict=True))
+
+
+def arrow(rows: Sequence[Row], schema: Schema) -> pa.Table:
+    """Rows as an Arrow table."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    arrays = [pa.array(column, type_.arrow) for column, type_ in zip(columns, schema.types, strict=True)]
+    return pa.table(arrays, schema=schema.arrow)

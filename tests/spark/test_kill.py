@@ -1,0 +1,102 @@
+"""A run that is killed outright, again and again, ends with what an undisturbed run gives, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+import counting
+from sash.spark.host import SparkHost
+
+ROWS = 3000
+BATCH_ROWS = 200
+
+CHILD = """
+import sys
+from pathlib import Path
+import counting
+from sash.spark.host import SparkHost
+from sash.spark.session import local_session
+
+folder = Path(sys.argv[1])
+host = SparkHost(
+    local_session("2"), counting.job(counting.stream("in.csv"), 2, 2), folder, folder / "cp", folder / "out",
+    batch_rows=int(sys.argv[2]), on_progress=lambda progress: print(progress.batch, flush=True),
+    make_engine=counting.Counting,
+)
+host.run_to_end()
+host.write_final()
+print("end", flush=True)
+"""
+
+
+def run_child(folder: Path, kill_at: int | None, delay: float) -> list[str]:
+    """Run, and kill the whole family once it has told of a batch; what it told."""
+    command = [sys.executable, "-c", CHILD, str(folder), str(BATCH_ROWS)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    told = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            told.append(line.strip())
+            if kill_at is not None and line.strip().isdigit() and int(line) >= kill_at:
+                time.sleep(delay)
+                os.killpg(child.pid, signal.SIGKILL)
+                break
+    return told
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_killed_three_times(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("calm", "killed"):
+        (tmp_path / name).mkdir()
+        expected = counting.write_events(tmp_path / name / "in.csv", ROWS)
+    calm = tmp_path / "calm"
+    host = SparkHost(
+        spark, counting.job(counting.stream("in.csv"), 2, 2), calm, calm / "cp", calm / "out", batch_rows=BATCH_ROWS,
+        make_engine=counting.Counting,
+    )
+    host.run_to_end()
+    host.write_final()
+    killed = tmp_path / "killed"
+    for kill_at, delay in ((1, 0.15), (5, 0.3), (9, 0.05)):
+        assert "end" not in run_child(killed, kill_at, delay)
+    told = run_child(killed, None, 0)
+    assert told[-1] == "end"
+    assert int(told[0]) >= 9
+    assert files(killed / "out") == files(calm / "out")
+    assert np.sum(host.view("counts").column("n").to_numpy()) == np.sum(expected) == ROWS
+
+
+@pytest.mark.parametrize("lost", ["arenas", "nothing"])
+def test_a_stopped_run_goes_on(spark: SparkSession, tmp_path: Path, lost: str) -> None:
+    """Between two runs the host may lose its arenas."""
+    expected = counting.write_events(tmp_path / "a.csv", 500)
+
+    def host() -> SparkHost:
+        job = counting.job(counting.stream("*.csv"))
+        return SparkHost(
+            spark, job, tmp_path, tmp_path / "cp", batch_rows=100, flush=False, make_engine=counting.Counting
+        )
+
+    first = host()
+    first.run_to_end()
+    if lost == "arenas":
+        for path in first.arenas.iterdir():
+            path.unlink()
+    expected += counting.write_events(tmp_path / "b.csv", 500, seed=1, start=1000)
+    second = host()
+    second.run_to_end()
+    table = second.view("counts")
+    assert np.bincount(table.column("key"), table.column("n"), counting.KEYS).tolist() == expected.tolist()

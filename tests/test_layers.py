@@ -1,0 +1,65 @@
+"""Imports go one way: a module may import what stands after it in this list, never what stands before."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sash
+
+ORDER = (
+    "cli", "generate", "testing", "session", "spark", "sources", "runtime", "operators", "state", "kernels", "physical",
+    "optimizer", "sql", "logical", "scalar", "deltas", "schema", "errors",
+)  # fmt: skip
+
+HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing"}}
+
+PACKAGE = Path(next(iter(sash.__path__)))
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full names of the modules that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are written in full"
+            assert node.module is not None
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_layers(path: Path) -> set[str]:
+    parts = (name.split(".") for name in imports(path))
+    return {part[1] for part in parts if part[0] == "sash" and len(part) > 1} & set(ORDER)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down(path: Path) -> None:
+    own = layer(path)
+    if own not in ORDER:  # the package itself, and what runs it from the outside
+        return
+    upward = {name for name in imported_layers(path) if ORDER.index(name) < ORDER.index(own)}
+    assert not upward, f"{own} stands below {', '.join(sorted(upward))}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_libraries_stay_in_their_layer(path: Path) -> None:
+    strays = {name for name in imports(path) if layer(path) not in HOME.get(name.split(".")[0], {layer(path)})}
+    assert not strays
+
+
+def test_every_layer_is_in_the_list() -> None:
+    entries = {layer(path) for path in FILES} - {"__init__", "__main__", "warm"}
+    assert entries <= set(ORDER)
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "testing").glob("*.py")), ids=lambda path: path.name)
+def test_the_oracle_is_independent_of_the_engine(path: Path) -> None:
+    assert not imported_layers(path) & {"spark", "runtime", "operators", "state", "kernels", "physical", "optimizer"}

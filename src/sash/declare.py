@@ -9,21 +9,26 @@ import pyarrow as pa
 
 from sash.errors import SashError, choices
 from sash.logical.explain import explain
+from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
 from sash.optimizer.optimize import optimize
 from sash.physical.explain import explain_view
+from sash.physical.job import Job, plan_job
+from sash.physical.placement import Expiry
 from sash.sql.binder import bind
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.define import define
 from sash.sql.parse import parse_statements
+from sash.sql.places import Name
 from sash.sql.statements import Advance, CreateStream, CreateView, Describe, Drop, Explain, Query, Show, Statement
 
 
 class Declarations(ABC):
     """A catalog and the statements that change it."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, expiry: str = "auto") -> None:
         self.base = base  # relative paths of sources start here
+        self.expiry = Expiry(expiry)
         self.catalog = Catalog()
 
     def execute(self, sql: str) -> pa.Table | None:
@@ -51,21 +56,26 @@ class Declarations(ABC):
         elif isinstance(statement, Describe):
             return self._describe(statement.name.text)
         elif isinstance(statement, Explain):
-            return pa.table({"plan": self.explain(statement).splitlines()})
+            return pa.table({"plan": self.explain(self._subject(statement)).splitlines()})
         elif isinstance(statement, Query):
             raise SashError(
                 "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
             )
         return None
 
-    def explain(self, statement: Explain) -> str:
-        """The plan of a query or a view: what it means, and how it will be run."""
+    def explain(self, plan: Plan) -> str:
+        """What a plan means, and how it will be run."""
+        best = optimize(plan)
+        return f"{explain(best)}\n\n{explain_view(best, self.expiry)}"
+
+    def planned(self, shards: int) -> Job:
+        """All materialized views as a job."""
+        views = {view.name: optimize(view.plan) for view in self.materialized().values()}
+        return plan_job(self.catalog.streams, views, shards, self.expiry)
+
+    def _subject(self, statement: Explain) -> Plan:
         subject = statement.subject
-        if hasattr(subject, "tree"):
-            plan = bind(subject, self.catalog)
-        else:
-            plan = self._view(subject.text).plan
-        return f"{explain(optimize(plan))}\n\n{explain_view(optimize(plan))}"
+        return self._view(subject.text).plan if isinstance(subject, Name) else bind(subject, self.catalog)
 
     def _show(self, kind: str) -> pa.Table:
         if kind == "VIEWS":

@@ -18,8 +18,7 @@ import pyarrow as pa
 from sash.declare import Declarations
 from sash.errors import SashError
 from sash.logical.streams import Stamp, StreamSpec
-from sash.optimizer.optimize import optimize
-from sash.physical.job import Job, plan_job
+from sash.physical.job import Job
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
 from sash.sources.batches import batches
@@ -77,8 +76,10 @@ class Answer:
 class Database(Declarations):
     """An engine in this process."""
 
-    def __init__(self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None) -> None:
-        super().__init__(base or Path.cwd())
+    def __init__(
+        self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto"
+    ) -> None:
+        super().__init__(base or Path.cwd(), expiry)
         self._clock = clock
         self._arena = Arena.anonymous()
         self._last_arrival = 0
@@ -129,9 +130,10 @@ class Database(Declarations):
         return self._running().failures.items()
 
     def run(
-        self, until: int | None = None, batch_rows: int | None = None, on_batch: Callable[[EmbeddedHost], None] | None = None
+        self, until: int | None = None, batch_rows: int | None = None,
+        on_batch: Callable[[EmbeddedHost], None] | None = None, flush: bool = True,
     ) -> None:
-        """Read the files of all streams to their end."""
+        """Read the files of all streams to their end; `flush` makes everything up to it final."""
         host = self._running()
         if until is not None:
             host.limit(until)
@@ -139,9 +141,14 @@ class Database(Declarations):
             host.step(packet for split in batch for packet in self._packets(split))
             if on_batch is not None:
                 on_batch(host)
-        host.end(until)
+        if flush:
+            host.end(until)
         if on_batch is not None:
             on_batch(host)
+
+    def final(self, name: str) -> pa.Table:
+        """The answer as far as it is final."""
+        return self._running().live[self._kept_view(name)].to_arrow()
 
     def _packets(self, split: Split) -> Iterable[Packet]:
         spec = self._stream(split.stream)
@@ -150,7 +157,7 @@ class Database(Declarations):
         return self._running().packets(spec.name, result.batch, result.dead, arrival)
 
     def job(self) -> Job:
-        return plan_job(self.catalog.streams, {n: optimize(v.plan) for n, v in self.materialized().items()}, 1)
+        return self.planned(1)
 
     def _changed(self) -> None:
         """Statements changed what is to run: build it anew over the same state."""

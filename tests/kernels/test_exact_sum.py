@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sash.deltas import Int64s
 from sash.kernels.exact_sum import (
+    ABOVE_ALL_LIMBS,
     LOWEST,
     MOST_LOAD,
     add_double,
@@ -133,11 +134,11 @@ def test_carries_run_before_a_limb_overflows() -> None:
 def test_the_range_follows_the_exponents() -> None:
     def needed(*values: float, weight: int = 1, null: int = 0) -> tuple[int, int]:
         rows = np.array([[bits_of(value), null] for value in values], np.int64).reshape(-1, 2)
-        return needed_limbs(rows, np.full(len(rows), weight, np.int64), 0, 1, 0, 1 << 30, 0)
+        return needed_limbs(rows, np.full(len(rows), weight, np.int64), 0, 1, 0, ABOVE_ALL_LIMBS, 0)
 
-    assert needed() == (1 << 30, 0)
-    assert needed(0.0, -0.0, float("nan"), float("inf"), float("-inf")) == (1 << 30, 0)
-    assert needed(1.0, null=1) == (1 << 30, 0)
+    assert needed() == (ABOVE_ALL_LIMBS, 0)
+    assert needed(0.0, -0.0, float("nan"), float("inf"), float("-inf")) == (ABOVE_ALL_LIMBS, 0)
+    assert needed(1.0, null=1) == (ABOVE_ALL_LIMBS, 0)
     assert needed(5e-324) == (0, 4)
     low, high = needed(1.0, 1000.0)
     assert high - low <= 5

@@ -283,6 +283,28 @@ def test_groups_grow_and_are_used_again() -> None:
     assert len(bench.operator.groups.lines) == 4096
 
 
+@pytest.mark.parametrize("at_once", [1, 700])
+def test_extremes_of_many_values_in_any_order(at_once: int) -> None:
+    chance = random.Random(5)
+    words = sorted({f"{chance.randrange(10**6):x}" for _ in range(2000)})
+    bench = Bench([BIGINT, STRING], [], [(MIN, 0), (MAX, 0), (MIN, 1), (MAX, 1)])
+    rows = [(place, word) for place, word in enumerate(words)]
+    entering, leaving = chance.sample(rows, len(rows)), chance.sample(rows, len(rows) - 1)
+    stamps = [place // at_once for place in range(len(entering) + len(leaving))]
+    changes = list(zip(stamps, entering + leaving, [1] * len(entering) + [-1] * len(leaving), strict=True))
+    out = bench.run(changes, 10**6, 0)
+    answers = {ts: row for ts, row, weight in out if weight > 0}
+    live: set[tuple[int, str]] = set()
+    answer: Row = (None,) * 4
+    for place, (ts, row, weight) in enumerate(changes):
+        (live.add if weight > 0 else live.remove)(row)
+        if place + 1 == len(changes) or changes[place + 1][0] != ts:
+            answer = answers.get(ts, answer)
+            first, last = min(live), max(live)
+            assert answer == (first[0], last[0], first[1], last[1])
+    assert bench.operator.groups.live_values == 4
+
+
 def test_attaching_continues() -> None:
     chance = random.Random(3)
     changes = random_doubles(200, chance)

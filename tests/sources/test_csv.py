@@ -5,11 +5,11 @@ from datetime import date, datetime
 from decimal import Decimal
 
 import pytest
+from reading import Files, letters, values
 
 from sash.errors import SashError
 from sash.schema import BIGINT, BOOLEAN, DATE, INT, STRING, TIMESTAMP, decimal, schema
 from sash.sources import ReadResult
-from tests.sources.conftest import Files, letters, values
 
 Reader = Callable[..., ReadResult]
 
@@ -57,7 +57,7 @@ def test_a_timestamp_does_not_depend_on_its_neighbours(
     assert letters(result) == []
 
 
-@pytest.mark.parametrize("text", ["1e30", "99999999999999999999999999999999999999999", "x", "1.2.3", "2013-13-01", "inf"])
+@pytest.mark.parametrize("text", ["1e30", "9" * 41, "x", "1.2.3", "2013-13-01", "inf"])
 @pytest.mark.parametrize("neighbour", ["1.5", "2013-01-01", ""])
 def test_what_is_no_timestamp_is_a_dead_letter(csv: Reader, text: str, neighbour: str) -> None:
     result = csv(f"a,{text}\nb,{neighbour}\n", schema(("name", STRING), ("ts", TIMESTAMP)))

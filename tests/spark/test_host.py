@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from sash.errors import SashError
+from sash.runtime.progress import Progress
 from sash.spark.host import SparkHost
-from sash.spark.progress import Progress
 
 MakeHost = Callable[..., SparkHost]
 

@@ -9,11 +9,11 @@ import sys
 import time
 from pathlib import Path
 
+import counting
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-import counting
 from sash.spark.host import SparkHost
 
 ROWS = 3000

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from sash.logical.streams import Stamp, StreamSpec
+from sash.runtime import packing
 from sash.runtime.packets import Cargo, Packet
+from sash.runtime.packing import NO_DEAD, late_places, pack_split
 from sash.schema import BEGINNING, END
-from sash.spark import packing
-from sash.spark.packing import NO_DEAD, late_places, pack_split
 
 JOB = counting.job(counting.stream(None), shards=3, levels=2)
 STREAM = JOB.streams[0]

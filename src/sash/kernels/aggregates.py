@@ -21,7 +21,8 @@ from sash.kernels.exact_sum import (
     SIGN,
     carry_limbs,
 )
-from sash.kernels.extremes import MAJOR, MINOR, OVERFLOWS, from_order
+from sash.kernels.extremes import MAJOR, MINOR, from_order
+from sash.kernels.group_registers import OVERFLOWS
 from sash.kernels.rounding import (
     EXACT_LIMBS,
     is_below,
@@ -62,7 +63,7 @@ def write_call(
     """Write the value of one aggregate into the output row, where the mask says not NULL so far."""
     kind, cell, lane = calls[call, CALL_KIND], calls[call, CALL_CELL], calls[call, CALL_LANE]
     count = cells[group, cell]  # of EXTREME: the root of its heap
-    low, high, is_null = np.int64(0), np.int64(0), count == 0 and kind != COUNT
+    low, high, is_null = 0, 0, count == 0 and kind != COUNT
     if kind == COUNT:
         low = count
     elif is_null:
@@ -72,19 +73,19 @@ def write_call(
     elif kind == SUM_INTEGER:
         low = cells[group, cell + 1]
         is_null = not _is_one_lane(cells, group, cell + 1)
-        registers[OVERFLOWS] += np.int64(is_null)
+        registers[OVERFLOWS] += int(is_null)
     elif kind == AVG_INTEGER:
         low = _average_of_integers(cells, group, cell, limbs)
     elif kind in (SUM_DECIMAL, AVG_DECIMAL):
-        divisor = count if kind == AVG_DECIMAL else np.int64(1)
+        divisor = count if kind == AVG_DECIMAL else 1
         factor, bound_low, bound_high = calls[call, CALL_FACTOR], calls[call, CALL_LOW], calls[call, CALL_HIGH]
         low, high, is_null = _decimal(cells, group, cell + 1, limbs, factor, divisor, bound_low, bound_high)
-        registers[OVERFLOWS] += np.int64(is_null)
+        registers[OVERFLOWS] += int(is_null)
     else:
-        divisor = count if kind == AVG_DOUBLE else np.int64(0)
+        divisor = count if kind == AVG_DOUBLE else 0
         low = _double(cells, group, cell, ranges, calls[call, CALL_PART], limbs, divisor)
     if is_null:
-        low, high = np.int64(0), np.int64(0)
+        low, high = 0, 0
         out_rows[row, calls[call, CALL_MASK]] |= 1 << calls[call, CALL_BIT]
     out_rows[row, lane] = low
     if calls[call, CALL_LANES] == 2:
@@ -102,7 +103,7 @@ def _average_of_integers(cells: Int64s, group: int, cell: int, limbs: Int64s) ->
     count, low = cells[group, cell], cells[group, cell + 1]
     is_small = -_EXACT_IN_DOUBLE <= low <= _EXACT_IN_DOUBLE and count <= _EXACT_IN_DOUBLE
     if is_small and _is_one_lane(cells, group, cell + 1):
-        return np.float64(np.float64(low) / np.float64(count)).view(np.int64)
+        return int(np.float64(np.float64(low) / np.float64(count)).view(np.int64))
     is_negative = take_exact(cells, group, cell + 1, limbs)
     bits = quotient_to_double(limbs, EXACT_LIMBS, 0, count)
     return bits | SIGN if is_negative else bits
@@ -118,11 +119,11 @@ def _decimal(
     if factor != 1 or divisor != 1:
         length = quotient_to_decimal(limbs, EXACT_LIMBS, factor, divisor)
     if not is_below(limbs, length, bound_low, bound_high):
-        return np.int64(0), np.int64(0), True
+        return 0, 0, True
     low, high = limbs[0] | limbs[1] << 32, limbs[2] | limbs[3] << 32
     if is_negative:
         low = -low
-        high = ~high + np.int64(low == 0)
+        high = ~high + int(low == 0)
     return low, high, False
 
 
@@ -133,12 +134,12 @@ def _double(
     """The bits of a sum of doubles, or of their average if the divisor is not 0. Zero is always the positive one."""
     plus, minus = cells[group, cell + PLUS_INFINITIES], cells[group, cell + MINUS_INFINITIES]
     if cells[group, cell + NANS] or (plus and minus):
-        return np.int64(NAN)
+        return NAN
     if plus or minus:
-        return np.int64(INFINITY) if plus else INFINITY | SIGN
+        return INFINITY if plus else INFINITY | SIGN
     first, length = ranges[part, RANGE_CELL], ranges[part, RANGE_LENGTH]
     if length == 0:
-        return np.int64(0)
+        return 0
     exponent = LOWEST + LIMB_BITS * ranges[part, RANGE_BASE]
     carry_limbs(cells, group, first, length)
     cells[group, cell + LOAD] = 0

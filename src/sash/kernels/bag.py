@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, insert_entry, remove_entry, tag_of
 from sash.kernels.rows import copy_row
 
@@ -23,7 +23,7 @@ USED, FREED, LIVE = 0, 1, 2
 NOBODY = -1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def find_node(rows: Int64s, i: int, lanes: Int64s, tag: int, table: Int64s, nodes: Int64s, node_lanes: Int64s) -> int:
     """The slot of the entry whose node equals row i on these lanes, or the empty slot where it would go."""
     last = len(table) - 1
@@ -36,7 +36,7 @@ def find_node(rows: Int64s, i: int, lanes: Int64s, tag: int, table: Int64s, node
     return slot
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def take_node(registers: Int64s, free: Int64s) -> int:
     registers[LIVE] += 1
     if registers[FREED]:
@@ -46,14 +46,14 @@ def take_node(registers: Int64s, free: Int64s) -> int:
     return registers[USED] - 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def give_back(registers: Int64s, free: Int64s, node: int) -> None:
     registers[LIVE] -= 1
     free[registers[FREED]] = node
     registers[FREED] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def change_counts(
     rows: Int64s, weights: Int64s, lanes: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, counts: Int64s, free: Int64s
 ) -> None:
@@ -74,7 +74,7 @@ def change_counts(
             table[slot] = (tag << 32) | (node + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def change_keyed(
     rows: Int64s, i: int, weight: int, lanes: Int64s, key_lanes: Int64s, registers: Int64s, table: Int64s, key_table: Int64s,
     nodes: Int64s, counts: Int64s, following: Int64s, previous: Int64s, free: Int64s,
@@ -106,7 +106,7 @@ def change_keyed(
         give_back(registers, free, node)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def leave_chain(
     rows: Int64s, i: int, node: int, key_lanes: Int64s, key_table: Int64s, following: Int64s, previous: Int64s
 ) -> None:

@@ -13,19 +13,19 @@ counted. NaN and the infinities are counted apart.
 
 from __future__ import annotations
 
-import numpy as np
-
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF
+from sash.physical.group_by import FEED_BIT, FEED_DOUBLE, FEED_KIND, FEED_LANE, FEED_MASK, FEED_PART
 
 LIMB_BITS = 32
 LOWEST = -1074  # the exponent of bit 0 of limb 0
 CHUNK_BITS = 20  # a weight is added in chunks of so many bits
 CHUNK = (1 << CHUNK_BITS) - 1
+ABOVE_ALL_LIMBS = 1 << 30
 MOST_LOAD = 1 << 28  # how much weight the limbs take before carries must run: 2^28 * 2^33 + 2^33 * CHUNK is below 2^63
 
-SIGN = np.int64(-0x8000000000000000)
+SIGN = -(2**63)
 FRACTION = 0xFFFFFFFFFFFFF
 INFINITY = 0x7FF0000000000000
 NAN = 0x7FF8000000000000
@@ -50,12 +50,12 @@ def canonical_double(bits: int) -> int:
 @inlined
 def _add_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: int) -> None:
     total = cells[group, cell] + low
-    carry = np.int64(total ^ SIGN < low ^ SIGN)  # compared without sign
+    carry = int(total ^ SIGN < low ^ SIGN)  # compared without sign
     cells[group, cell] = total
     upper = cells[group, cell + 1] + middle
-    overflow = np.int64(upper ^ SIGN < middle ^ SIGN)
+    overflow = int(upper ^ SIGN < middle ^ SIGN)
     total = upper + carry
-    overflow += np.int64(total ^ SIGN < upper ^ SIGN)
+    overflow += int(total ^ SIGN < upper ^ SIGN)
     cells[group, cell + 1] = total
     cells[group, cell + 2] += high + overflow
 
@@ -67,8 +67,8 @@ def add_exact(cells: Int64s, group: int, cell: int, low: int, middle: int, weigh
     if weight < 0:
         weight = -weight
         low = -low
-        middle = ~middle + np.int64(low == 0)
-        high = ~high + np.int64(low == 0 and middle == 0)
+        middle = ~middle + int(low == 0)
+        high = ~high + int(low == 0 and middle == 0)
     while True:
         if weight & 1:
             _add_192(cells, group, cell, low, middle, high)
@@ -117,7 +117,7 @@ def add_double(
 @kernel
 def carry_limbs(cells: Int64s, group: int, first: int, length: int) -> None:
     """Bring every limb but the top one into 0 .. 2^32 - 1; the top one has the sign of the sum."""
-    carry = np.int64(0)
+    carry = 0
     for limb in range(first, first + length - 1):
         total = cells[group, limb] + carry
         cells[group, limb] = total & HALF
@@ -143,6 +143,26 @@ def needed_limbs(
             left >>= CHUNK_BITS
         highest = max(highest, (place >> 5) + 4)  # three limbs for the value, one for carries
     return lowest, highest
+
+
+@kernel
+def wanted_ranges(rows: Int64s, weight: Int64s, feeds: Int64s, ranges: Int64s, wanted: Int64s) -> bool:
+    """Write the range that every DOUBLE sum needs with these rows; the answer is whether one is wider than now."""
+    is_wider = False
+    for feed in range(len(feeds)):
+        if feeds[feed, FEED_KIND] != FEED_DOUBLE:
+            continue
+        part = feeds[feed, FEED_PART]
+        lowest, length = ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
+        if length == 0:
+            lowest = ABOVE_ALL_LIMBS
+        highest = lowest + length if length else 0
+        lane, mask, bit = feeds[feed, FEED_LANE], feeds[feed, FEED_MASK], feeds[feed, FEED_BIT]
+        lowest, highest = needed_limbs(rows, weight, lane, mask, bit, lowest, highest)
+        wanted[part, RANGE_BASE] = lowest if highest else 0
+        wanted[part, RANGE_LENGTH] = highest - lowest if highest else 0
+        is_wider |= wanted[part, RANGE_LENGTH] != length
+    return is_wider
 
 
 @kernel

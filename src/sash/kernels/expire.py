@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sash.kernels.compiling import inlined, kernel
 from sash.kernels.rows import copy_row
 from sash.schema import FOREVER
 
@@ -24,7 +24,7 @@ Int64s = npt.NDArray[np.int64]
 HEAD, COUNT, FREE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expire_fifo(
     delta_rows: Int64s, delta_ts: Int64s, delta_expiry: Int64s, delta_weight: Int64s, now: int, cursor: Int64s, registers: Int64s,
     rows: Int64s, expiry: Int64s, weight: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
@@ -56,7 +56,7 @@ def expire_fifo(
     return n
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _push(keys: Int64s, slots: Int64s, count: int, key: int, slot: int) -> None:
     place = count
     while place > 0:
@@ -68,7 +68,7 @@ def _push(keys: Int64s, slots: Int64s, count: int, key: int, slot: int) -> None:
     keys[place], slots[place] = key, slot
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _pop(keys: Int64s, slots: Int64s, count: int) -> None:
     """Take the least away from a heap of `count` nodes."""
     last = count - 1
@@ -88,7 +88,7 @@ def _pop(keys: Int64s, slots: Int64s, count: int) -> None:
     keys[place], slots[place] = key, slot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expire_heap(
     delta_rows: Int64s, delta_ts: Int64s, delta_expiry: Int64s, delta_weight: Int64s, now: int, cursor: Int64s, registers: Int64s,
     rows: Int64s, weight: Int64s, free: Int64s, keys: Int64s, slots: Int64s, out_rows: Int64s, out_ts: Int64s,

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import SIGN, canonical_double
+from sash.kernels.group_registers import FREE_NODE, LAST, LIVE_NODES, TOUCHED_NODE, USED_NODES
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
 from sash.kernels.rows import order_of_doubles
 from sash.kernels.strings import compare_strings
@@ -37,14 +38,8 @@ Bytes = npt.NDArray[np.uint8]
 # Fields of a node. Node 0 is nobody. TOUCHED chains the touched nodes and is 0 for the others; NEXT chains free ones.
 OWNER, MAJOR, MINOR, COUNT, CHILD, NEXT, PREVIOUS, TOUCHED, NODE_FIELDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 OUTSIDE = -1  # PREVIOUS of a node that is in no heap
-LAST = -1  # the end of a list of touched things
 
-# Registers of a GROUP BY; all of them, as its kernels share one array.
-LIVE_GROUPS, USED_GROUPS, FREE_GROUP, TOUCHED_GROUP = 0, 1, 2, 3
-LIVE_NODES, USED_NODES, FREE_NODE, TOUCHED_NODE = 4, 5, 6, 7
-OVERFLOWS, BEGUN, STRIDE, REGISTERS = 8, 9, 10, 16
-
-OWNER_BITS = 16
+OWNER_BITS = 16  # an owner is a group and, in so many low bits, the number of the aggregate
 
 
 @inlined
@@ -52,8 +47,8 @@ def to_order(extremes: Int64s, extreme: int, low: int, high: int) -> tuple[int, 
     """A value as (major, minor)."""
     order = extremes[extreme, EXTREME_ORDER]
     if order == BY_STRING:
-        return low, np.int64(0)
-    major, minor = low, np.int64(0)
+        return low, 0
+    major, minor = low, 0
     if order == BY_DOUBLE:
         major = order_of_doubles(canonical_double(low))
     elif order == BY_WIDE_DECIMAL:
@@ -68,14 +63,14 @@ def from_order(extremes: Int64s, extreme: int, major: int, minor: int) -> tuple[
     """The lanes of a value, low and high, from (major, minor)."""
     order = extremes[extreme, EXTREME_ORDER]
     if order == BY_STRING:
-        return major, np.int64(0)
+        return major, 0
     if extremes[extreme, EXTREME_IS_MAX]:
         major, minor = ~major, ~minor
     if order == BY_DOUBLE:
-        return order_of_doubles(major), np.int64(0)
+        return order_of_doubles(major), 0
     if order == BY_WIDE_DECIMAL:
         return minor ^ SIGN, major
-    return major, np.int64(0)
+    return major, 0
 
 
 @inlined
@@ -91,7 +86,7 @@ def count_value(
     tag = _tag(owner, major, minor)
     last = len(table) - 1
     slot = tag & last
-    node = np.int64(0)
+    node = 0
     while table[slot] != 0:
         if table[slot] >> 32 & HALF == tag:
             found = table[slot] & HALF
@@ -211,16 +206,16 @@ def _meld_children(
     nodes: Int64s, child: int, extremes: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
 ) -> int:
     """Pair up siblings from the first to the last, then meld the pairs from the last to the first."""
-    pairs = np.int64(0)
+    pairs = 0
     while child:
         pair, mate = child, nodes[child, NEXT]
-        child = nodes[mate, NEXT] if mate else np.int64(0)
+        child = nodes[mate, NEXT] if mate else 0
         if mate:
             pair = meld(nodes, pair, mate, extremes, starts, lengths, heap)
         nodes[pair, NEXT] = pairs
         pairs = pair
     if pairs == 0:
-        return np.int64(0)
+        return 0
     root, pairs = pairs, nodes[pairs, NEXT]
     nodes[root, NEXT] = 0
     nodes[root, PREVIOUS] = 0

@@ -24,18 +24,8 @@ from sash.kernels.exact_sum import (
     add_exact,
     canonical_double,
 )
-from sash.kernels.extremes import (
-    FREE_GROUP,
-    LAST,
-    LIVE_GROUPS,
-    LIVE_NODES,
-    OWNER_BITS,
-    TOUCHED_GROUP,
-    USED_GROUPS,
-    count_value,
-    settle_nodes,
-    to_order,
-)
+from sash.kernels.extremes import OWNER_BITS, count_value, settle_nodes, to_order
+from sash.kernels.group_registers import FREE_GROUP, LAST, LIVE_GROUPS, LIVE_NODES, TOUCHED_GROUP, USED_GROUPS
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
 from sash.physical.group_by import (
     BY_WIDE_DECIMAL,
@@ -116,15 +106,14 @@ def _find_group(
     first_mask = lines.shape[1] - len(key_bits)
     for mask in range(first_mask, lines.shape[1]):
         key[0, mask] = 0
-    state = np.int64(0)
+    state = 0
     for lane in range(len(keys)):
         value = rows[row, keys[lane, KEY_LANE]]
         if keys[lane, KEY_IS_DOUBLE]:
             value = canonical_double(value)
         key[0, lane] = value
-        key[0, keys[lane, KEY_TO_MASK]] |= (rows[row, keys[lane, KEY_MASK]] >> keys[lane, KEY_BIT] & 1) << keys[
-            lane, KEY_TO_BIT
-        ]
+        is_null = rows[row, keys[lane, KEY_MASK]] >> keys[lane, KEY_BIT] & 1
+        key[0, keys[lane, KEY_TO_MASK]] |= is_null << keys[lane, KEY_TO_BIT]
         state = mix(state, value)
     for mask in range(first_mask, lines.shape[1]):
         if key[0, mask]:
@@ -194,7 +183,7 @@ def _feed(
             first, base, length = ranges[part, RANGE_CELL], ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
             add_double(cells, group, cell, first, base, length, value, weight)
         else:
-            high = rows[row, lane + 1] if extremes[part, EXTREME_ORDER] == BY_WIDE_DECIMAL else np.int64(0)
+            high = rows[row, lane + 1] if extremes[part, EXTREME_ORDER] == BY_WIDE_DECIMAL else 0
             major, minor = to_order(extremes, part, value, high)
             count_value(nodes, node_table, registers, group << OWNER_BITS | part, major, minor, weight)
 

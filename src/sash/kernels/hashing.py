@@ -11,15 +11,13 @@ back, so a table never fills with gaps; growth needs nothing but the tags.
 
 from __future__ import annotations
 
-import numpy as np
-
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 
-_SEED = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-_30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
+# Odd factors of 64 bits; integers wrap around.
+_SEED = 0x9E3779B97F4A7C15 - 2**64
+_FIRST = 0xBF58476D1CE4E5B9 - 2**64
+_SECOND = 0x94D049BB133111EB - 2**64
 
 HALF = 0xFFFFFFFF  # the low 32 bits
 
@@ -27,16 +25,16 @@ HALF = 0xFFFFFFFF  # the low 32 bits
 @inlined
 def mix(state: int, lane: int) -> int:
     """The hash of what `state` is the hash of, followed by one more lane."""
-    bits = np.uint64(state) * _SEED + _SEED ^ np.uint64(lane)
-    bits = (bits ^ (bits >> _30)) * _FIRST
-    bits = (bits ^ (bits >> _27)) * _SECOND
-    return np.int64(bits ^ (bits >> _31))
+    bits = state * _SEED + _SEED ^ lane
+    bits = (bits ^ (bits >> 30 & 0x3FFFFFFFF)) * _FIRST
+    bits = (bits ^ (bits >> 27 & 0x1FFFFFFFFF)) * _SECOND
+    return bits ^ (bits >> 31 & 0x1FFFFFFFF)
 
 
 @kernel
 def hash_lanes(rows: Int64s, row: int, lanes: Int64s) -> int:
     """The hash of some lanes of a row: 64 well mixed bits."""
-    state = np.int64(0)
+    state = 0
     for place in range(len(lanes)):
         state = mix(state, rows[row, lanes[place]])
     return state

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from sash.kernels.bag import find_node
-from sash.kernels.hashing import HALF, hash_lanes, tag_of
+from sash.kernels.compiling import inlined, kernel
+from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, tag_of
 from sash.kernels.rows import Bytes, compare_rows
 
 Int64s = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def longest_instant(ts: Int64s) -> int:
     longest, start = 0, 0
     for i in range(1, len(ts) + 1):
@@ -22,7 +21,7 @@ def longest_instant(ts: Int64s) -> int:
     return longest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def net_changes(
     rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, table: Int64s, places: Int64s, net: Int64s
 ) -> int:
@@ -50,35 +49,36 @@ def net_changes(
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_up(
     rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, table: Int64s, places: Int64s, net: Int64s, n: int
 ) -> int:
-    """Entries of the table are places in `places`, counted from `n`, plus one; their rows are found by way of them."""
-    first = n
+    """Entries of the table are rows of the instant, counted from 1; each row's sum is kept at its own place until the end."""
+    first = n - start
     last = len(table) - 1
     for i in range(start, stop):
         tag = tag_of(hash_lanes(rows, i, lanes))
-        slot = find_node(rows, i, lanes, tag, table, rows[start:stop], lanes)
+        slot = tag & last
+        other = start + (table[slot] & HALF) - 1
+        while table[slot] and not ((table[slot] >> 32) & HALF == tag and equal_lanes(rows, i, lanes, rows, other, lanes)):
+            slot = (slot + 1) & last
+            other = start + (table[slot] & HALF) - 1
+        places[first + i] = i
+        net[first + i] = 0
         if table[slot]:
-            # The entry names a row of the instant; `net` is kept at that row's own place until the end.
-            net[first + (table[slot] & HALF) - 1] += weight[i]
+            net[first + other] += weight[i]
         else:
             table[slot] = (tag << 32) | (i - start + 1)
-            net[first + i - start] = weight[i]
-            places[first + i - start] = i
-            continue
-        net[first + i - start] = 0
-        places[first + i - start] = i
+            net[first + i] = weight[i]
     for i in range(start, stop):
         slot = tag_of(hash_lanes(rows, i, lanes)) & last
         while table[slot]:
             table[slot] = 0
             slot = (slot + 1) & last
-    return first + stop - start
+    return first + stop
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _comes_after(
     rows: Int64s, a: int, weight_a: int, b: int, weight_b: int, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
 ) -> bool:
@@ -87,12 +87,12 @@ def _comes_after(
     return compare_rows(rows, a, rows, b, orders, starts, lengths, heap) > 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def order_instants(
-    rows: Int64s, ts: Int64s, places: Int64s, net: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
+    rows: Int64s, ts: Int64s, places: Int64s, net: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
+    spare_places: Int64s, spare_net: Int64s,
 ) -> None:
     """Sort the changes of every instant: what leaves before what comes, each by the full row. A merge sort, in place."""
-    spare_places, spare_net = np.empty_like(places), np.empty_like(net)
     start = 0
     while start < len(places):
         stop = start + 1
@@ -116,6 +116,7 @@ def order_instants(
                         i += 1
                     else:
                         j += 1
-            places[start:stop], net[start:stop] = spare_places[start:stop], spare_net[start:stop]
+            for k in range(start, stop):
+                places[k], net[k] = spare_places[k], spare_net[k]
             width *= 2
         start = stop

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from sash.deltas import MASK_BITS
 from sash.kernels.bag import change_keyed, find_node
-from sash.kernels.hashing import HALF, hash_lanes, tag_of
+from sash.kernels.compiling import inlined, kernel
+from sash.kernels.hashing import HALF, hash_lanes, remove_entry, tag_of
 from sash.kernels.rows import copy_row, has_null
 
 Int64s = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ NOBODY = -1
 LEFT, RIGHT, CHAIN = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def write_pair(left: Int64s, i: int, right: Int64s, j: int, shape: Int64s, out: Int64s, n: int) -> None:
     """`shape` holds: value lanes left and right, columns left."""
     values_left, values_right, columns_left = shape[0], shape[1], shape[2]
@@ -50,7 +50,7 @@ def write_pair(left: Int64s, i: int, right: Int64s, j: int, shape: Int64s, out: 
                 out[n, masks + word + lane + 1] |= bits >> MASK_BITS
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def enter_chain(rows: Int64s, row: int, lanes: Int64s, previous: Int64s, table: Int64s) -> None:
     """Make a stored row the newest of its key."""
     tag = tag_of(hash_lanes(rows, row, lanes))
@@ -59,7 +59,7 @@ def enter_chain(rows: Int64s, row: int, lanes: Int64s, previous: Int64s, table: 
     table[slot] = (tag << 32) | (row + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forget_expired(
     now: int, lanes: Int64s, registers: Int64s, rows: Int64s, expiry: Int64s, weight: Int64s, previous: Int64s,
     table: Int64s,
@@ -78,13 +78,33 @@ def forget_expired(
         enter_chain(rows, row, lanes, previous, table)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def newest_of_key(rows: Int64s, i: int, lanes: Int64s, stored: Int64s, stored_lanes: Int64s, table: Int64s) -> int:
     tag = tag_of(hash_lanes(rows, i, lanes))
     return (table[find_node(rows, i, lanes, tag, table, stored, stored_lanes)] & HALF) - 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
+def newest_alive(
+    rows: Int64s, i: int, lanes: Int64s, now: int, stored: Int64s, stored_lanes: Int64s, expiry: Int64s, previous: Int64s,
+    table: Int64s,
+) -> int:
+    """The newest row of a key that is alive; those before it in the chain have expired and are cut off, once for all."""
+    tag = tag_of(hash_lanes(rows, i, lanes))
+    slot = find_node(rows, i, lanes, tag, table, stored, stored_lanes)
+    head = (table[slot] & HALF) - 1
+    row = head
+    while row != NOBODY and expiry[row] <= now:
+        row = previous[row]
+    if row != head:
+        if row == NOBODY:
+            remove_entry(table, tag, head + 1)
+        else:
+            table[slot] = (tag << 32) | (row + 1)
+    return row
+
+
+@kernel
 def join_expiring(
     l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_expiry: Int64s,
     r_weight: Int64s, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s,
@@ -113,14 +133,18 @@ def join_expiring(
                     ls_expiry[row], ls_weight[row] = l_expiry[i], l_weight[i]
                     enter_chain(ls_rows, row, l_lanes, ls_previous, ls_table)
                     ls_registers[TAIL] = row + 1
-                    partner = newest_of_key(l_rows, i, l_lanes, rs_rows, r_lanes, rs_table)
+                    partner = newest_alive(
+                        l_rows, i, l_lanes, l_ts[i], rs_rows, r_lanes, rs_expiry, rs_previous, rs_table
+                    )
                 else:
                     row = rs_registers[TAIL]
                     copy_row(r_rows, i, rs_rows, row)
                     rs_expiry[row], rs_weight[row] = r_expiry[i], r_weight[i]
                     enter_chain(rs_rows, row, r_lanes, rs_previous, rs_table)
                     rs_registers[TAIL] = row + 1
-                    partner = newest_of_key(r_rows, i, r_lanes, ls_rows, l_lanes, ls_table)
+                    partner = newest_alive(
+                        r_rows, i, r_lanes, r_ts[i], ls_rows, l_lanes, ls_expiry, ls_previous, ls_table
+                    )
             else:
                 partner = cursor[CHAIN] - 1
             now = l_ts[i] if is_left else r_ts[i]
@@ -156,7 +180,7 @@ def join_expiring(
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_signed(
     l_rows: Int64s, l_ts: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s, l_lanes: Int64s,
     r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, l_all: Int64s, ls_registers: Int64s,

@@ -6,8 +6,6 @@ rounded to the nearest, ties to even; decimals to the nearest, ties away from ze
 
 from __future__ import annotations
 
-import numpy as np
-
 from sash.deltas import Int64s
 from sash.kernels.compiling import kernel
 from sash.kernels.exact_sum import INFINITY, LOWEST, SIGN
@@ -26,7 +24,7 @@ def take_limbs(cells: Int64s, group: int, first: int, length: int, limbs: Int64s
     for limb in range(length - 1):
         limbs[limb] = cells[group, first + limb]
     if is_negative:
-        carry = np.int64(1)
+        carry = 1
         for limb in range(length - 1):
             total = (~limbs[limb] & HALF) + carry
             limbs[limb] = total & HALF
@@ -40,7 +38,7 @@ def take_limbs(cells: Int64s, group: int, first: int, length: int, limbs: Int64s
 def take_exact(cells: Int64s, group: int, cell: int, limbs: Int64s) -> bool:
     """Copy a sum of 192 bits, as a magnitude of EXACT_LIMBS limbs; the answer is whether it is negative."""
     is_negative = cells[group, cell + 2] < 0
-    carry = np.int64(is_negative)
+    carry = int(is_negative)
     for place in range(EXACT_LIMBS):
         limb = cells[group, cell + place // 2] >> 32 * (place % 2) & HALF
         total = (~limb & HALF if is_negative else limb) + carry
@@ -91,7 +89,7 @@ def round_to_double(limbs: Int64s, start: int, length: int, exponent: int, is_in
 def _bits_from(limbs: Int64s, start: int, top: int, place: int) -> int:
     """The number without its lowest `place` bits; the caller knows that 54 bits hold it."""
     limb, shift = place >> 5, place & 31
-    bits = np.int64(0)
+    bits = 0
     if limb <= top:
         bits = limbs[start + limb] >> shift
     if limb + 1 <= top:
@@ -127,7 +125,7 @@ def _pack(mantissa: int, last: int) -> int:
 @kernel
 def divide(limbs: Int64s, start: int, length: int, divisor: int) -> int:
     """Divide in place; the answer is the remainder."""
-    rest = np.int64(0)
+    rest = 0
     if divisor < 1 << 31:
         for limb in range(start + length - 1, start - 1, -1):
             part = rest << 32 | limbs[limb]
@@ -135,7 +133,7 @@ def divide(limbs: Int64s, start: int, length: int, divisor: int) -> int:
             rest = part - limbs[limb] * divisor
         return rest
     for limb in range(start + length - 1, start - 1, -1):
-        quotient = np.int64(0)
+        quotient = 0
         for place in range(31, -1, -1):
             bit = limbs[limb] >> place & 1
             room = divisor - rest - bit
@@ -167,14 +165,14 @@ def quotient_to_double(limbs: Int64s, length: int, exponent: int, divisor: int) 
 @kernel
 def quotient_to_decimal(limbs: Int64s, length: int, factor: int, divisor: int) -> int:
     """Multiply by a factor and divide, rounding HALF_UP, in place; the answer is how many limbs there are then."""
-    carry = np.int64(0)
+    carry = 0
     for limb in range(length):
         total = limbs[limb] * factor + carry
         limbs[limb] = total & HALF
         carry = total >> 32
     limbs[length] = carry
     rest = divide(limbs, 0, length + 1, divisor)
-    carry = np.int64(rest >= divisor - rest)
+    carry = int(rest >= divisor - rest)
     for limb in range(length + 1):
         total = limbs[limb] + carry
         limbs[limb] = total & HALF

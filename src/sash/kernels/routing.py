@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sash.kernels.compiling import kernel
 from sash.kernels.hashing import mix
 
 Int64s = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix_column(states: Int64s, values: Int64s) -> None:
     for i in range(len(states)):
         states[i] = mix(states[i], values[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shards_of(states: Int64s, shards: int, out: npt.NDArray[np.int32]) -> None:
     for i in range(len(states)):
         out[i] = (states[i] & 0x7FFFFFFFFFFFFFFF) % shards

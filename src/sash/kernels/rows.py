@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sash.kernels.compiling import inlined, kernel
 from sash.kernels.strings import compare_strings
 
 Int64s = npt.NDArray[np.int64]
@@ -15,13 +15,13 @@ Bytes = npt.NDArray[np.uint8]
 BY_INTEGER, BY_DOUBLE, BY_WIDE_DECIMAL, BY_STRING = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def copy_row(source: Int64s, i: int, target: Int64s, j: int) -> None:
     for lane in range(source.shape[1]):
         target[j, lane] = source[i, lane]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def has_null(rows: Int64s, i: int, masks: Int64s) -> bool:
     """`masks` has one entry a lane: the bits that must not be set."""
     for lane in range(len(masks)):
@@ -30,13 +30,13 @@ def has_null(rows: Int64s, i: int, masks: Int64s) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def order_of_doubles(bits: int) -> int:
     """An integer in the order of the doubles; NaN comes out greatest."""
     return bits ^ 0x7FFFFFFFFFFFFFFF if bits < 0 else bits
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare_rows(
     a: Int64s, i: int, b: Int64s, j: int, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
 ) -> int:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sash.kernels.compiling import inlined, kernel
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -20,7 +21,7 @@ NEXT_CODE, HEAP_USED, FREE_CODES, LIVE_CODES = 0, 1, 2, 3
 DONE = -1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def hash_bytes(data: Bytes, start: int, stop: int) -> int:
     value = np.uint64(1469598103934665603)
     for place in range(start, stop):
@@ -29,13 +30,13 @@ def hash_bytes(data: Bytes, start: int, stop: int) -> int:
     return np.int64(value & np.uint64(0x7FFFFFFFFFFFFFFF))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_strings(offsets: Int64s, data: Bytes, out: Int64s) -> None:
     for i in range(len(out)):
         out[i] = hash_bytes(data, offsets[i], offsets[i + 1])
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _same(data: Bytes, start: int, length: int, heap: Bytes, heap_start: int) -> bool:
     for place in range(length):
         if data[start + place] != heap[heap_start + place]:
@@ -43,7 +44,7 @@ def _same(data: Bytes, start: int, length: int, heap: Bytes, heap_start: int) ->
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def intern_strings(
     offsets: Int64s, data: Bytes, valid: npt.NDArray[np.bool_], first: int, codes: Int64s, registers: Int64s, table: Int64s,
     hashes: Int64s, starts: Int64s, lengths: Int64s, free: Int64s, heap: Bytes,
@@ -75,7 +76,8 @@ def intern_strings(
                 registers[NEXT_CODE] += 1
             registers[LIVE_CODES] += 1
             used = registers[HEAP_USED]
-            heap[used : used + length] = data[start : start + length]
+            for place in range(length):
+                heap[used + place] = data[start + place]
             registers[HEAP_USED] = used + length
             hashes[code], starts[code], lengths[code] = hashed, used, length
             table[slot] = code
@@ -83,7 +85,7 @@ def intern_strings(
     return DONE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebuild_table(table: Int64s, hashes: Int64s, alive: npt.NDArray[np.bool_]) -> None:
     table[:] = 0
     mask = len(table) - 1
@@ -95,14 +97,14 @@ def rebuild_table(table: Int64s, hashes: Int64s, alive: npt.NDArray[np.bool_]) -
             table[slot] = code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_codes(rows: Int64s, lanes: Int64s, alive: npt.NDArray[np.bool_]) -> None:
     for i in range(len(rows)):
         for lane in lanes:
             alive[rows[i, lane]] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forget_dead(
     alive: npt.NDArray[np.bool_], by_start: Int64s, registers: Int64s, starts: Int64s, lengths: Int64s, free: Int64s,
     heap: Bytes,
@@ -125,7 +127,7 @@ def forget_dead(
     registers[FREE_CODES] = count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_strings(codes: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes, offsets: Int64s, data: Bytes) -> None:
     """Write the bytes of all codes one after the other; `offsets` are known already."""
     for i in range(len(codes)):
@@ -134,7 +136,7 @@ def gather_strings(codes: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes, 
             data[to + place] = heap[start + place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare_strings(a: int, b: int, starts: Int64s, lengths: Int64s, heap: Bytes) -> int:
     """The order of two codes' bytes, which is the order of their characters: -1, 0 or 1."""
     if a == b:

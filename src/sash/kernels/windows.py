@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from sash.kernels.bag import find_node
+from sash.kernels.compiling import kernel
 from sash.kernels.hashing import HALF, hash_lanes, tag_of
 from sash.kernels.rows import copy_row
 
@@ -20,7 +20,7 @@ TAKEN = 0  # register: how many rows a count window has seen
 PARTITIONS, NODES = 0, 1  # registers of a partitioned one
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slide_rows(
     delta_rows: Int64s, delta_ts: Int64s, size: int, slide: int, registers: Int64s, rows: Int64s, out_rows: Int64s,
     out_ts: Int64s, out_weight: Int64s,
@@ -43,19 +43,18 @@ def slide_rows(
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slide_partitions(
     delta_rows: Int64s, delta_ts: Int64s, size: int, lanes: Int64s, masks: Int64s, registers: Int64s, table: Int64s, keys: Int64s,
-    counts: Int64s, oldest: Int64s, newest: Int64s, following: Int64s, rows: Int64s, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s,
+    counts: Int64s, oldest: Int64s, newest: Int64s, following: Int64s, rows: Int64s, key: Int64s, out_rows: Int64s,
+    out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """The last `size` rows of every partition, each a chain from its oldest row to its newest.
 
     `keys` holds, for every partition, its key lanes and the mask bits of the key columns, all else zero (`masks` says which
-    bits); `lanes` are those lanes.
+    bits); `lanes` are those lanes. `key` is one line of zeros to work with.
     """
     n = 0
-    key = np.zeros((1, keys.shape[1]), np.int64)
     for i in range(len(delta_ts)):
         for lane in lanes:
             key[0, lane] = delta_rows[i, lane] & masks[lane]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sash.logical.expression_text import expression_text
+from sash.logical.expression_text import duration_text, expression_text
 from sash.logical.nodes import (
     Aggregate,
     AggregateCall,
@@ -21,16 +21,6 @@ from sash.logical.nodes import (
 )
 from sash.scalar.nodes import Column, Expression
 
-_UNITS = (
-    ("WEEK", 604_800_000_000),
-    ("DAY", 86_400_000_000),
-    ("HOUR", 3_600_000_000),
-    ("MINUTE", 60_000_000),
-    ("SECOND", 1_000_000),
-    ("MILLISECOND", 1_000),
-    ("MICROSECOND", 1),
-)
-
 
 def explain(plan: Plan) -> str:
     """For example:
@@ -45,13 +35,6 @@ def explain(plan: Plan) -> str:
 def describe(plan: Plan) -> str:
     """The line of one node."""
     return f"{type(plan).__name__}  {_detail(plan)}".rstrip()
-
-
-def duration_text(micros: int) -> str:
-    """5 MINUTES: in the greatest unit that gives a whole number."""
-    unit, size = next((unit, size) for unit, size in _UNITS if micros % size == 0)
-    count = micros // size
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}S"
 
 
 def window_text(spec: WindowSpec, names: tuple[str, ...]) -> str:
@@ -111,7 +94,7 @@ def _call(call: AggregateCall, plan: Plan) -> str:
 
 def _named(expression: Expression, name: str, plan: Plan) -> str:
     text = _expression(expression, plan)
-    is_same = isinstance(expression, Column) and plan.schema.names[expression.index] == name
+    is_same = isinstance(expression, Column) and text.rpartition(".")[2] == name
     return text if is_same else _renamed(text, name)
 
 

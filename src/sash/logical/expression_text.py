@@ -30,13 +30,30 @@ _INFIX = {
     "div": ("DIV", 7),
     "mod": ("%", 7),
 }
+_UNITS = (
+    ("WEEK", 604_800_000_000),
+    ("DAY", 86_400_000_000),
+    ("HOUR", 3_600_000_000),
+    ("MINUTE", 60_000_000),
+    ("SECOND", 1_000_000),
+    ("MILLISECOND", 1_000),
+    ("MICROSECOND", 1),
+)
+_SHIFTS = {"add_interval": "+", "subtract_interval": "-"}
 _POSTFIX = {"is_null": "IS NULL", "is_not_null": "IS NOT NULL", "is_true": "IS TRUE", "is_false": "IS FALSE"}
-_NOT, _POSTFIX_BINDS, _NEGATE, _ATOM = 3, 4, 8, 9
+_NOT, _POSTFIX_BINDS, _ADDS, _NEGATE, _ATOM = 3, 4, 6, 8, 9
 
 
 def expression_text(expression: Expression, column: ColumnText = str) -> str:
     """SQL-like text; `column` says how a column is called."""
     return _text(expression, column)[0]
+
+
+def duration_text(micros: int) -> str:
+    """5 MINUTES: in the greatest unit that gives a whole number."""
+    unit, size = next((unit, size) for unit, size in _UNITS if micros % size == 0)
+    count = micros // size
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}S"
 
 
 def _text(expression: Expression, column: ColumnText) -> tuple[str, int]:
@@ -50,8 +67,11 @@ def _text(expression: Expression, column: ColumnText) -> tuple[str, int]:
 
 def _call(call: Call, column: ColumnText) -> tuple[str, int]:
     parts = call.arguments
-    if call.function in _INFIX and len(parts) >= 2:
+    if call.function in _INFIX and (len(parts) == 2 or call.function in ("and", "or")):
         return _infix(call, column)
+    if call.function in _SHIFTS and isinstance(parts[1], Literal) and isinstance(parts[1].value, int):
+        length = f"INTERVAL {duration_text(parts[1].value)}"
+        return f"{_operand(parts[0], column, _ADDS)} {_SHIFTS[call.function]} {length}", _ADDS
     if call.function in _POSTFIX:
         return f"{_operand(parts[0], column, _POSTFIX_BINDS + 1)} {_POSTFIX[call.function]}", _POSTFIX_BINDS
     if call.function == "not":

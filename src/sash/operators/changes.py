@@ -37,7 +37,8 @@ class NetChanges:
         places, net = places[:count], net[:count]
         strings = self._interner
         kernel.order_instants(
-            delta.rows, delta.ts, places, net, self._orders, strings.starts, strings.lengths, strings.heap
+            delta.rows, delta.ts, places, net, self._orders, strings.starts, strings.lengths, strings.heap,
+            np.empty_like(places), np.empty_like(net),
         )
         return Delta(delta.rows[places], delta.ts[places], np.full(count, FOREVER), net)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Delta
-from sash.kernels.extremes import BEGUN
 from sash.kernels.group_by import group_rows
+from sash.kernels.group_registers import BEGUN
 from sash.kernels.rounding import SCRATCH
 from sash.physical.group_by import GroupBySpec
 from sash.schema import FOREVER

@@ -109,7 +109,8 @@ class PartitionWindow(Operator):
         out = Delta.room(2 * len(delta), self.layout.width)
         count = kernel.slide_partitions(
             delta.rows, delta.ts, self._size, self._lanes, self._masks, state.registers, state.table, state.keys, state.counts,
-            state.oldest, state.newest, state.following, state.rows, out.rows, out.ts, out.weight,
+            state.oldest, state.newest, state.following, state.rows, np.zeros((1, self.layout.width), np.int64), out.rows, out.ts,
+            out.weight,
         )
         return out.slice(0, count)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sash.logical.nodes import Plan
-from sash.physical.placement import place_view
+from sash.physical.placement import Expiry, place_view
 from sash.physical.specs import (
     CountWindowSpec,
     ExpireSpec,
@@ -28,9 +28,9 @@ _KEPT: dict[type[Spec], str] = {
 }
 
 
-def explain_view(plan: Plan, shards: int = 2) -> str:
+def explain_view(plan: Plan, expiry: Expiry) -> str:
     """How a view runs on several shards."""
-    spec, _ = place_view(plan, shards)
+    spec, _ = place_view(plan, 2, expiry)
     return "\n".join(_lines(spec))
 
 

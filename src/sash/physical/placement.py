@@ -39,6 +39,14 @@ from sash.scalar.nodes import Column
 from sash.schema import FOREVER, MICROSECOND
 
 
+class Expiry(Enum):
+    """How rows leave their windows."""
+
+    AUTO = "auto"  # the planner chooses; today that is DIRECT
+    DIRECT = "direct"  # rows carry their expiry as far up as they can
+    NEGATIVE = "negative"  # every window sends a negative row for every row that leaves
+
+
 class Spread(Enum):
     EXACTLY = "exactly"
     WITHIN = "within"
@@ -80,9 +88,9 @@ class Placed:
         return request.spread is Spread.WITHIN and any(set(key) <= set(request.columns) for key in self.keys)
 
 
-def place_view(plan: Plan, shards: int) -> tuple[Spec, int]:
+def place_view(plan: Plan, shards: int, expiry: Expiry) -> tuple[Spec, int]:
     """The spec of a view, which gives signed changes, and its level."""
-    placed = Placement(shards).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    placed = Placement(shards, expiry).place(plan, within(tuple(range(len(plan.schema)))), 1)
     return signed(placed.spec), placed.level
 
 
@@ -94,8 +102,9 @@ def signed(spec: Spec) -> Spec:
 class Placement:
     """Places plans on a number of shards."""
 
-    def __init__(self, shards: int) -> None:
+    def __init__(self, shards: int, expiry: Expiry) -> None:
         self._shards = shards
+        self._expiry = expiry
 
     def place(self, plan: Plan, request: Request, at_least: int) -> Placed:
         """The plan's operators, spread as requested, at this level or above."""
@@ -129,9 +138,10 @@ class Placement:
                 return replace(below, spec=PartitionWindowSpec(below.spec, spec.size, spec.partition))
             return replace(below, spec=CountWindowSpec(below.spec, spec.size, spec.slide or 1))
         below = self.place(plan.input, request, at_least)
+        window: Spec = TimeWindowSpec(below.spec, _size(spec))
         if spec.kind is WindowKind.RANGE and spec.slide:
-            return replace(below, spec=JumpingWindowSpec(below.spec, spec.size, spec.slide))
-        return replace(below, spec=TimeWindowSpec(below.spec, _size(spec)))
+            window = JumpingWindowSpec(below.spec, spec.size, spec.slide)
+        return replace(below, spec=signed(window) if self._expiry is Expiry.NEGATIVE else window)
 
     def _project(self, plan: Project, request: Request, at_least: int) -> Placed:
         sources = [e.index if isinstance(e, Column) else None for e in plan.expressions]

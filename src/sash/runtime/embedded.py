@@ -5,6 +5,7 @@ It is what a shard on Spark runs, with one shard and one level; packets go strai
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,9 +15,10 @@ from sash.deltas import Layout
 from sash.physical.job import Job
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import pack_split, to_everyone
+from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
-from sash.schema import Schema
+from sash.schema import BEGINNING, Schema
 from sash.state.arena import Arena
 from sash.state.bag import RowBag
 from sash.state.interner import Interner
@@ -68,7 +70,8 @@ class EmbeddedHost:
         self.changes: Changes = {view.name: [] for view in job.views}
         self.late: Changes = {stream.name: [] for stream in job.streams}
         self.dead: Changes = {stream.name: [] for stream in job.streams}
-        self.facts: dict[str, int | None] = {}
+        self.progress = Progress()
+        self._started = self._stepped = time.monotonic()
 
     def rebuilt(self, job: Job) -> EmbeddedHost:
         """Another job over the same state: what both have goes on as it was."""
@@ -97,17 +100,18 @@ class EmbeddedHost:
 
     def advance(self, clock: int, stream: str = "") -> None:
         """No row before `clock` will come any more."""
-        self.step(to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body({"advance": clock})))
+        self.step(self._control({"advance": clock}, stream))
 
     def end(self, until: int | None = None) -> None:
-        self.step(self._end_packets(until))
+        self.step(self._control({"end": 1, "until": until}))
 
     def limit(self, until: int) -> None:
         """Nothing after this instant is to be shown."""
-        self.step(to_everyone(self.job, Cargo.CONTROL, "", 0, facts_body({"until": until})))
+        self.step(self._control({"until": until}))
 
     def step(self, packets: Iterable[Packet]) -> None:
-        for packet in self._shard.step(list(packets)):
+        out = self._shard.step(list(packets))
+        for packet in out:
             if packet.cargo is Cargo.CHANGES:
                 self.changes[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.NET:
@@ -116,15 +120,25 @@ class EmbeddedHost:
                 self.late[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.DEAD:
                 self.dead[packet.name].append(packet.batch())
-            elif packet.cargo is Cargo.FACTS:
-                self.facts = packet.facts()
+        self._tell(out)
+
+    def _tell(self, packets: Sequence[Packet]) -> None:
+        """Count what a step brought."""
+        now = time.monotonic()
+        facts = [packet.facts() for packet in packets if packet.cargo is Cargo.FACTS]
+        for name, cargo in (("changes", Cargo.CHANGES), ("late", Cargo.LATE), ("dead", Cargo.DEAD)):
+            facts.append({name: sum(packet.batch().num_rows for packet in packets if packet.cargo is cargo)})
+        facts.append({"greatest": self.event_time if self.event_time > BEGINNING else None})
+        self.progress = self.progress.after(self.progress.batch + 1, now - self._stepped, now - self._started, facts)
+        self._stepped = now
 
     def view(self, name: str) -> pa.Table:
-        """The answer over all rows taken in so far, final or not: the end is played through in a fork of the state."""
+        """The answer over all rows taken in so far, final or not: what is held is played through in a fork of the state."""
         fork = self._arena.fork()
-        packets = Shard(self.job, 1, 0, fork).step(list(self._end_packets(None)))
+        packets = Shard(self.job, 1, 0, fork).step(list(self._control({"look": 1})))
+        fork.close()
         ahead = [packet.batch() for packet in packets if packet.cargo is Cargo.NET and packet.name == name]
         return self.live[name].to_arrow(ahead)
 
-    def _end_packets(self, until: int | None) -> Iterable[Packet]:
-        return to_everyone(self.job, Cargo.CONTROL, "", 0, facts_body({"end": 1, "until": until}))
+    def _control(self, facts: dict[str, int | None], stream: str = "") -> Iterable[Packet]:
+        return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body(facts))

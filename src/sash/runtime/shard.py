@@ -110,18 +110,24 @@ class Shard:
                 if facts.get("advance") is not None:
                     self._advance(packet.name, int(facts["advance"] or 0))
                 if facts.get("end"):
-                    self._end()
+                    self._end(self.event_time)
+                if facts.get("look"):
+                    self._end(max(self.event_time, self._least_clock))
 
     def _advance(self, name: str, clock: int) -> None:
         for stream, stream_clock in self._clocks.items():
             if name in ("", stream):
                 stream_clock.advance(clock)
 
-    def _end(self) -> None:
-        """The answer at the end is that at the greatest timestamp of all streams, or at the limit."""
-        end = int(self._registers[1]) if self._registers[0] else self.event_time + 1
-        if end > BEGINNING + 1:
+    def _end(self, last: int) -> None:
+        """Make everything final up to an instant, or to the limit."""
+        end = int(self._registers[1]) if self._registers[0] else last + 1
+        if last > BEGINNING or self._registers[0]:
             self._advance("", end)
+
+    @property
+    def _least_clock(self) -> int:
+        return min((clock.clock for clock in self._clocks.values() if clock.clock != FOREVER), default=BEGINNING)
 
     def _limited(self, clock: int) -> int:
         return min(clock, int(self._registers[1])) if self._registers[0] else clock
@@ -181,9 +187,8 @@ class Shard:
 
     def _facts(self, packets: Sequence[Packet]) -> Packet:
         rows = sum(packet.facts()["rows"] or 0 for packet in packets if packet.cargo is Cargo.SPLIT)
-        clocks = [clock.clock for clock in self._clocks.values() if clock.clock != FOREVER]
         facts = {
-            "level": self._level, "rows": rows, "clock": min(clocks, default=BEGINNING), "state": self._arena.used,
+            "level": self._level, "rows": rows, "clock": self._least_clock, "state": self._arena.used,
             "failures": self.failures.total,
         }
         return Packet(OUTSIDE, self._shard, Cargo.FACTS, "", -1, self._shard, facts_body(facts))

@@ -1,12 +1,12 @@
-"""Calendar arithmetic on whole columns: days and months as integers, in the proleptic Gregorian calendar, without zones."""
+"""Calendar arithmetic on whole columns: days and months as integers, Gregorian in all years, without zones."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from sash.schema import BEGINNING, END, SECOND
 from sash.scalar.arrays import Mask
+from sash.schema import BEGINNING, END, SECOND
 
 Int64s = npt.NDArray[np.int64]
 

@@ -1,8 +1,8 @@
 """Which types meet in which, and the casts that bring them there, as Spark SQL does.
 
-Numbers meet in the wider one (INT, BIGINT, DECIMAL, DOUBLE). A STRING meets a number or a time in the other's type when they are
-compared, in DOUBLE when one calculates, and in STRING when values are only put side by side (CASE, COALESCE, UNION). A NULL without
-a type is a STRING literal, and becomes whatever the others are.
+Numbers meet in the wider one (INT, BIGINT, DECIMAL, DOUBLE). A STRING meets a number or a time in the other's type when
+they are compared, in DOUBLE when one calculates, and in STRING when values are only put side by side (CASE, COALESCE,
+UNION). A NULL without a type is a STRING literal, and becomes whatever the others are.
 """
 
 from __future__ import annotations

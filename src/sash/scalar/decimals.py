@@ -1,4 +1,4 @@
-"""Exact DECIMAL arithmetic: a kernel in 128 bits, else in 256, else in Python; then one rounding, half up, as Spark does."""
+"""Exact DECIMAL arithmetic: in 128 bits, else in 256, else in Python; then one rounding, half up, as Spark does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def compute(
     for width in (pa.decimal128, pa.decimal256):
         try:
             return rescale(_in_arrow(operation, _as(width, left), _as(width, right), target), target, mode)
-        except pa.ArrowInvalid:  # more digits than this width has
+        except ValueError:  # more digits than this width has
             continue
     return _in_python(operation, left, right, target, _ROUNDING[mode])
 

@@ -1,4 +1,4 @@
-"""Failures of expressions: a row that fails gives NULL, and the failure is counted here, with one example, for the user to see."""
+"""Failures of expressions: a row that fails gives NULL and is counted here, with one example, for the user to see."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One evaluation of an expression over the rows of a batch.
 
-Branches that a row does not take are computed all the same, for whole columns, but a failure counts only in the rows that get there:
-`IF(x = 0, NULL, 1 / x)` never fails. `active` marks those rows.
+Branches that a row does not take are computed all the same, for whole columns, but a failure counts only in the rows
+that get there: `IF(x = 0, NULL, 1 / x)` never fails. `active` marks those rows.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Frame:
     active: Mask | None = None  # None: every row
 
     def value(self, expression: Expression) -> pa.Array:
-        """The values of an expression, one for every row, of exactly its type."""
+        """The values of an expression, one for every row, of exactly its type; those of a column are so already."""
         if isinstance(expression, Column):
-            return combined(self.columns[expression.index]).cast(expression.type.arrow)
+            return combined(self.columns[expression.index])
         if isinstance(expression, Literal):
             return pa.repeat(pa.scalar(expression.value, expression.type.arrow), self.length)
         result = combined(self.implementations[expression.function](self, expression))
@@ -44,7 +44,7 @@ class Frame:
         return replace(self, active=rows if self.active is None else rows & self.active)
 
     def failing(self, result: pa.Array, rows: Mask, reason: str, arguments: Sequence[pa.Array]) -> pa.Array:
-        """The result, NULL where the rows are marked; they are counted, with the arguments of the first as the example."""
+        """The result, NULL in the marked rows, which are counted; the arguments of the first are the example."""
         counted = rows if self.active is None else rows & self.active
         count = int(np.count_nonzero(counted))
         if count:

@@ -1,7 +1,7 @@
 """From STRING to every other type, as Spark reads it: spaces around a value do not matter, what cannot be read is NULL.
 
-Arrow's own casts are the fast way and agree with Spark on what they accept (but for hexadecimal integers); they refuse a whole
-column for one bad value, and then the slow way looks at each value with a regular expression.
+Arrow's own casts are the fast way and agree with Spark on what they accept (but for hexadecimal integers); they refuse
+a whole column for one bad value, and then the slow way looks at each value with a regular expression.
 """
 
 from __future__ import annotations
@@ -80,10 +80,8 @@ def to_decimal(texts: pa.Array, target: pa.DataType) -> Parsed:
     return _refused(texts, rescale(numerals.cast(pa.decimal256(76, target.scale + 1)), target)[0])
 
 
-def _spelled_out(text: str | None, target: pa.DataType) -> str | None:
+def _spelled_out(text: str, target: pa.DataType) -> str | None:
     """A numeral with an exponent or very many digits, without them; None when it does not fit."""
-    if text is None:
-        return None
     value = decimal.Decimal(text)
     if value and value.adjusted() >= target.precision - target.scale:
         return None
@@ -111,18 +109,19 @@ def to_timestamp(texts: pa.Array, target: pa.DataType) -> Parsed:
             continue
     texts = _trimmed(texts)
     parts = pc.extract_regex(texts, _TIMESTAMP)
-    micros, wrong = _micros(parts)
+    micros, wrong = micros_of(parts)
     return _refused(texts, array_of(micros, target, wrong | nulls(parts)))
 
 
 def _days(parts: pa.StructArray) -> tuple[Numbers, Mask]:
-    return days_of(_part(parts, "year", 1), _part(parts, "month", 1), _part(parts, "day", 1))
+    return days_of(_part(parts, "year", 1970), _part(parts, "month", 1), _part(parts, "day", 1))
 
 
-def _micros(parts: pa.StructArray) -> tuple[Numbers, Mask]:
+def micros_of(parts: pa.StructArray) -> tuple[Numbers, Mask]:
+    """Microseconds since the epoch of a time in named parts, and where there is no such time."""
     days, wrong = _days(parts)
     hour, minute, second = (_part(parts, name, 0) for name in ("hour", "minute", "second"))
-    fraction = pc.utf8_slice_codeunits(pc.struct_field(parts, "fraction"), start=0, stop=6)
+    fraction = pc.utf8_slice_codeunits(_texts(parts, "fraction"), start=0, stop=6)
     micro = _integers(pc.utf8_rpad(pc.fill_null(fraction, ""), width=6, padding="0"), 0)
     micros = days * DAY + (hour * 3600 + minute * 60 + second - _offset(parts)) * SECOND + micro
     return micros, wrong | (hour > 23) | (minute > 59) | (second > 59) | outside(micros)
@@ -130,13 +129,20 @@ def _micros(parts: pa.StructArray) -> tuple[Numbers, Mask]:
 
 def _offset(parts: pa.StructArray) -> Numbers:
     """Seconds east of Greenwich."""
-    zones = pc.extract_regex(pc.struct_field(parts, "zone"), r"(?P<sign>[+-])(?P<hour>\d{1,2}):?(?P<minute>\d{2})?$")
-    sign = np.where(truth(pc.equal(pc.struct_field(zones, "sign"), "-")), -1, 1)
-    return sign * (_part(zones, "hour", 0) * 3600 + _part(zones, "minute", 0) * 60)
+    zones = pc.extract_regex(_texts(parts, "zone"), r"(?P<sign>[+-])(?P<hour>\d{1,2}):?(?P<minute>\d{2})?$")
+    seconds = _part(zones, "hour", 0) * 3600 + _part(zones, "minute", 0) * 60
+    return np.where(truth(pc.equal(_texts(zones, "sign"), "-")), -seconds, seconds)
 
 
 def _part(parts: pa.StructArray, name: str, default: int) -> Numbers:
-    return _integers(pc.struct_field(parts, name), default)
+    return _integers(_texts(parts, name), default)
+
+
+def _texts(parts: pa.StructArray, name: str) -> pa.Array:
+    """A named part, empty where the pattern has none of that name."""
+    if parts.type.get_field_index(name) < 0:
+        return pa.repeat("", len(parts))
+    return pc.struct_field(parts, name)
 
 
 def _integers(digits: pa.Array, default: int) -> Numbers:

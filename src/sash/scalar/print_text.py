@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,7 +11,7 @@ _PARTS = r"^(?P<sign>-?)(?P<whole>\d*)\.?(?P<fraction>\d*)(?:e(?P<exponent>[+-]?
 
 
 def from_double(array: pa.Array) -> pa.Array:
-    """As Java does: 1.0, 0.001, 1.0E7, 1.2E-4, NaN, Infinity; always the shortest digits that read back as the value."""
+    """As Java does: 1.0, 0.001, 1.0E7, 1.2E-4, NaN, Infinity; the shortest digits that read back as the value."""
     texts = array.cast(pa.string())
     size = pc.abs(array)
     plain = pc.or_(pc.equal(size, 0), pc.and_(pc.greater_equal(size, 1e-3), pc.less(size, 1e7)))
@@ -28,7 +26,7 @@ def from_double(array: pa.Array) -> pa.Array:
 
 def _scientific(texts: pa.Array) -> pa.Array:
     parts = pc.extract_regex(texts, _PARTS)
-    sign, whole, fraction, exponent = (pc.struct_field(parts, name) for name in ("sign", "whole", "fraction", "exponent"))
+    sign, whole, fraction, exponent = parts.flatten()
     digits = pc.binary_join_element_wise(whole, fraction, "")
     significant = pc.utf8_ltrim(digits, "0")
     leading = pc.subtract(pc.utf8_length(digits), pc.utf8_length(significant))
@@ -46,12 +44,8 @@ def from_decimal(array: pa.Array) -> pa.Array:
     short = pc.match_substring(texts, "E")
     if not pc.any(short).as_py():
         return texts
-    plain = per_value(pc.if_else(short, array, None), _plain, pa.string())
+    plain = per_value(pc.if_else(short, array, None), lambda value: format(value, "f"), pa.string())
     return pc.if_else(short, plain, texts)
-
-
-def _plain(value: decimal.Decimal | None) -> str | None:
-    return None if value is None else format(value, "f")
 
 
 def from_timestamp(array: pa.Array) -> pa.Array:

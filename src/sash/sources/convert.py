@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.errors import SashError, choices
 from sash.logical.streams import StreamSpec
@@ -115,11 +116,12 @@ def _wrong_width(row: Sequence[Any], width: int, place: int) -> Letter:
 
 def _transposed(spec: StreamSpec, rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Dicts as columns; a missing key is NULL."""
-    keys = {key: _place(spec, key) for row in rows for key in row}
-    columns: dict[int, list[Any]] = {place: [None] * len(rows) for place in keys.values()}
-    for number, row in enumerate(rows):
-        for key, value in row.items():
-            columns[keys[key]][number] = value
+    columns: dict[int, list[Any]] = {}
+    for key in sorted(set().union(*rows), key=str):
+        place, values = _place(spec, str(key)), [row.get(key) for row in rows]
+        if place in columns:  # another spelling of the same name, in other rows
+            values = [old if new is None else new for old, new in zip(columns[place], values, strict=True)]
+        columns[place] = values
     return columns
 
 
@@ -132,6 +134,16 @@ def _from_columns(spec: StreamSpec, columns: Columns, length: int) -> TextResult
 def _values(given: Any, field: Field, spec: StreamSpec) -> Values:
     if isinstance(given, pa.Array):
         return conform(given, field, f'the rows pushed to "{spec.name}"')
+    # Of values of several types pyarrow would make values of one, so that what a row is would depend on its neighbours.
+    types = {type(value) for value in given} - {type(None)}
+    if len(types) < 2:
+        return _of_one_type(given, field)
+    parts = [_of_one_type([value if type(value) is type_ else None for value in given], field) for type_ in types]
+    read = pc.coalesce(*(part.read for part in parts))
+    return Values(read, np.logical_or.reduce([part.failed for part in parts]), given)
+
+
+def _of_one_type(given: Sequence[Any], field: Field) -> Values:
     try:
         return conform(pa.array(given), field, "")
     except (pa.ArrowException, SashError, OverflowError):
@@ -139,7 +151,6 @@ def _values(given: Any, field: Field, spec: StreamSpec) -> Values:
 
 
 def _one_by_one(given: Sequence[Any], field: Field) -> Values:
-    """Values of mixed types, each by itself."""
     values = [_one(value, field) for value in given]
     read = pa.concat_arrays([value.read for value in values])
     return Values(read, np.concatenate([value.failed for value in values]), given)

@@ -19,11 +19,11 @@ from pyarrow import csv
 from sash.errors import SashError, choices
 from sash.logical.streams import StreamSpec
 from sash.scalar.arrays import combined
-from sash.sources.lines import closed_pattern, cut, end_of, open_text, split_records
+from sash.sources.lines import BYTE_ORDER_MARK, closed_pattern, cut, end_of, open_text, quoted_pattern, split_records
 from sash.sources.listing import SourceFile
 from sash.sources.options import Options, options_of
 from sash.sources.result import TextResult, Values, good_rows, letters_of
-from sash.sources.text import BYTE_ORDER_MARK, is_utf8, parse
+from sash.sources.text import is_utf8, parse
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,17 @@ def _read_header(options: Options, file: SourceFile) -> Header:
     with open_text(options, file.path, file.modified) as read:
         stop, lines = cut(options, read, 0, end_of(options, file), rows=1, limit=1 << 20)
         line = read(0, stop).removeprefix(BYTE_ORDER_MARK)
-    if lines == 0:
-        return NO_HEADER
-    names = [str(place) for place in range(line.count(options.delimiter.encode()) + 1)]
+    return Header(_names(options, line.rstrip(b"\r\n")), stop, lines) if lines else NO_HEADER
+
+
+def _names(options: Options, line: bytes) -> tuple[str, ...]:
+    if not line:
+        return ()
+    places = range(line.count(options.delimiter.encode()) + 1)
     reading = csv.ReadOptions(autogenerate_column_names=True)
-    converting = csv.ConvertOptions(column_types={f"f{name}": pa.string() for name in names})
-    rows = csv.read_csv(pa.BufferReader(_doubled(options, line)), reading, _parsing(options), converting).to_pylist()
-    return Header(tuple(rows[0].values()) if rows else ("",), stop, lines)
+    converting = csv.ConvertOptions(column_types={f"f{place}": pa.string() for place in places})
+    source = pa.BufferReader(_doubled(options, line) + b"\n")
+    return tuple(csv.read_csv(source, reading, _parsing(options), converting).to_pylist()[0].values())
 
 
 def layout(spec: StreamSpec, header: Sequence[str]) -> Layout:
@@ -151,9 +155,11 @@ def _parse(options: Options, columns: Layout, text: bytes) -> Parsed:
         return "skip"
 
     # The parser would take a mark at its beginning away; behind a blank line it stays what it is, a part of a value.
-    blank = b"\n" if text.startswith(BYTE_ORDER_MARK) else b""
+    # An empty value at the very end it would take for a quoted one.
+    before = b"\n" if text.startswith(BYTE_ORDER_MARK) else b""
+    after = b"" if text.endswith(b"\n") else b"\n"
     table = csv.read_csv(
-        pa.BufferReader(blank + _doubled(options, text)),
+        pa.BufferReader(before + _doubled(options, text) + after),
         csv.ReadOptions(column_names=names, use_threads=False, block_size=len(text) + 2),
         _parsing(options, skip),
         csv.ConvertOptions(
@@ -198,13 +204,14 @@ def _parsing(options: Options, skip: object = None) -> csv.ParseOptions:
 
 
 def _doubled(options: Options, text: bytes) -> bytes:
-    """Quotes behind an escape as doubled quotes, which the parser knows."""
+    """Within quotes, quotes behind an escape as doubled quotes, which the parser knows."""
     quote, escape = options.quote.encode(), options.escape.encode()
     if not quote or escape in (b"", quote) or escape not in text:
         return text
+    escapes = re.compile(b"(%s+)%s" % (re.escape(escape), re.escape(quote)))
 
     def double(match: re.Match[bytes]) -> bytes:
         pairs, single = divmod(len(match[1]), 2)
         return escape * pairs + quote * (1 + single)
 
-    return re.sub(b"(%s+)%s" % (re.escape(escape), re.escape(quote)), double, text)
+    return quoted_pattern(options).sub(lambda match: escapes.sub(double, match.group()), text)

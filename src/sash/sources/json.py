@@ -52,9 +52,22 @@ def _read_whole(spec: StreamSpec, text: bytes) -> pa.Table | None:
             table = _parse(text, pa.schema([(field.name, _raw(field.type, time)) for field in spec.schema.fields]))
         except pa.ArrowInvalid:
             continue
-        # Two objects on a line, or one on two lines, are for the slow way to refuse.
-        return table if len(table) == text.count(b"\n{") + text.startswith(b"{") else None
+        return table if _is_one_a_line(text, len(table)) else None
     return None
+
+
+def _is_one_a_line(text: bytes, objects: int) -> bool:
+    """Whether every object has a line of its own; two on a line, or one on two lines, are for the slow way to refuse.
+
+    No object goes on behind a "}" at the end of a line with a "{" on the next, so if all lines begin and end like
+    that, it is enough to count.
+    """
+    starts = text.count(b"\n{") + text.startswith(b"{")
+    stops = text.count(b"}\n") + text.count(b"}\r\n") + text.endswith(b"}")
+    if not starts == stops == objects:
+        return False
+    lines = text.count(b"\n") + (not text.endswith(b"\n"))
+    return lines == objects or len(_numbered(text)) == objects
 
 
 def _parse(text: bytes, schema: pa.Schema) -> pa.Table:

@@ -11,6 +11,7 @@ text:
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -23,6 +24,8 @@ from sash.sources.listing import SourceFile, locate
 from sash.sources.options import Options, compression
 
 Read = Callable[[int, int], bytes]  # offset, length -> what is there, shorter only at the end of the file
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _NOWHERE = 1 << 62
 _FIRST_STEP = 4096
@@ -66,14 +69,14 @@ def cut(options: Options, read: Read, offset: int, end: int, rows: int | None, l
     At least one record fits. The last one of a file needs no line end.
     """
     if options.multiline:
-        return _cut_records(read(offset, end - offset), record_pattern(options), offset, rows, limit)
+        return _cut_records(options, read, offset, end, rows, limit)
     return _cut_lines(read, offset, end, rows, limit)
 
 
 def _cut_lines(read: Read, offset: int, end: int, rows: int | None, limit: int) -> tuple[int, int]:
     position = stop = offset
     lines = 0
-    step = limit if rows is None else min(max(_FIRST_STEP, rows * _BYTES_PER_LINE), limit)
+    step = _first_step(rows, limit)
     while True:
         block = read(position, min(step, end - position))
         if not block:
@@ -89,6 +92,11 @@ def _cut_lines(read: Read, offset: int, end: int, rows: int | None, limit: int) 
         step = max(_FIRST_STEP, min(step * 4, limit - (position - offset)))
 
 
+def _first_step(rows: int | None, limit: int) -> int:
+    """How far to look first, not to read much more than is needed."""
+    return limit if rows is None else min(max(_FIRST_STEP, rows * _BYTES_PER_LINE), limit)
+
+
 def _line_end(block: bytes, count: int) -> int:
     """One past the end of the `count`-th line of a block."""
     if count == 1:
@@ -98,25 +106,31 @@ def _line_end(block: bytes, count: int) -> int:
 
 
 def _cut_records(
-    text: bytes, pattern: re.Pattern[bytes], offset: int, rows: int | None, limit: int
+    options: Options, read: Read, offset: int, end: int, rows: int | None, limit: int
 ) -> tuple[int, int]:
-    stop = count = 0
-    for match in islice(_records(text, pattern), rows):
-        stop, count = match.end(), count + 1
-        if stop >= limit:
-            break
-    return offset + stop, count
+    step = _first_step(rows, limit)
+    while True:
+        text = read(offset, min(step, end - offset))
+        mark = len(BYTE_ORDER_MARK) if offset == 0 and text.startswith(BYTE_ORDER_MARK) else 0
+        ends = [match.end() for match in islice(_records(options, text, mark), rows)]
+        is_all = len(text) < step
+        if not is_all and ends and ends[-1] == len(text):
+            ends.pop()  # it may go on behind what was read
+        if is_all or len(ends) == rows or (ends and ends[-1] >= limit):
+            count = min(len(ends), bisect_left(ends, limit) + 1)
+            return offset + (ends[count - 1] if count else 0), count
+        step *= 4
 
 
-def _records(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
+def _records(options: Options, text: bytes, start: int = 0) -> Iterator[re.Match[bytes]]:
     """Every record with its line end; the empty match at the end of the text is none."""
-    return (match for match in pattern.finditer(text) if match.end() > match.start())
+    return (match for match in _record_pattern(options).finditer(text, start) if match.end() > match.start())
 
 
 def split_records(options: Options, text: bytes) -> list[bytes]:
     """The records of a text, without their line ends."""
     if options.multiline:
-        return [_without_end(match.group()) for match in _records(text, record_pattern(options))]
+        return [_without_end(match.group()) for match in _records(options, text)]
     return split_lines(text)
 
 
@@ -130,7 +144,7 @@ def _without_end(record: bytes) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def record_pattern(options: Options) -> re.Pattern[bytes]:
+def _record_pattern(options: Options) -> re.Pattern[bytes]:
     """A record that may span lines, with its line end; an open quote goes on to the end of the text."""
     return re.compile(_fields(options, ends=rb"\n", closing=rb"(?:%s|\Z)") + rb"(?:\n|\Z)", re.DOTALL)
 
@@ -141,14 +155,23 @@ def closed_pattern(options: Options) -> re.Pattern[bytes]:
     return re.compile(_fields(options, ends=rb"\r\n", closing=rb"%s"), re.DOTALL)
 
 
+@lru_cache(maxsize=64)
+def quoted_pattern(options: Options) -> re.Pattern[bytes]:
+    """A quoted value, from the quote that opens it on."""
+    delimiter, quote = re.escape(options.delimiter.encode()), re.escape(options.quote.encode())
+    return re.compile(rb"(?<![^\n%s])%s" % (delimiter, _quoted(options, rb"(?:%s|\Z)" % quote)), re.DOTALL)
+
+
 def _fields(options: Options, ends: bytes, closing: bytes) -> bytes:
     """Values between delimiters. Only at the beginning of a value does a quote open anything."""
-    delimiter = re.escape(options.delimiter.encode())
-    plain = rb"[^%s%s]*+" % (ends, delimiter)
-    if options.quote:
-        quote, escape = re.escape(options.quote.encode()), re.escape(options.escape.encode())
-        pair = quote + quote if escape in (b"", quote) else quote + quote + rb"|" + escape + rb"."
-        other = rb"[^%s%s]++" % (quote, escape)
-        quoted = quote + rb"(?:%s|%s)*+" % (other, pair) + closing % quote
-        plain = rb"(?:%s%s|(?!%s)%s)" % (quoted, plain, quote, plain)
-    return plain + rb"(?:%s%s)*+" % (delimiter, plain)
+    delimiter, quote = re.escape(options.delimiter.encode()), re.escape(options.quote.encode())
+    value = rb"[^%s%s]*+" % (ends, delimiter)
+    if quote:
+        value = rb"(?:%s%s|(?!%s)%s)" % (_quoted(options, closing % quote), value, quote, value)
+    return value + rb"(?:%s%s)*+" % (delimiter, value)
+
+
+def _quoted(options: Options, closing: bytes) -> bytes:
+    quote, escape = re.escape(options.quote.encode()), re.escape(options.escape.encode())
+    pair = quote + quote if escape in (b"", quote) else rb"%s%s|%s.?+" % (quote, quote, escape)
+    return quote + rb"(?:[^%s%s]++|%s)*+" % (quote, escape, pair) + closing

@@ -40,6 +40,12 @@ class Options:
 
     def format_of(self, path: str) -> str:
         """The format of a file."""
+        found = self._format_of(path)
+        if self.multiline and found != "csv":
+            raise SashError(f'stream "{self.stream}": option multiline is for csv, and "{path}" is {found}')
+        return found
+
+    def _format_of(self, path: str) -> str:
         if self.format is not None:
             return self.format
         endings = path.rsplit("/", 1)[-1].lower().split(".")[1:]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from sash.logical.streams import StreamSpec
 from sash.sources.csv import read_csv
 from sash.sources.json import read_json
-from sash.sources.lines import open_text
+from sash.sources.lines import BYTE_ORDER_MARK, open_text
 from sash.sources.options import options_of
 from sash.sources.parquet import read_parquet
 from sash.sources.result import ReadResult, TextResult, dead_batch
 from sash.sources.splits import Split
-from sash.sources.text import BYTE_ORDER_MARK
 
 
 def read(spec: StreamSpec, split: Split) -> ReadResult:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.scalar.arrays import Mask
-from sash.schema import Field, Schema
+from sash.schema import Field, Kind, Schema
 
 DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 
@@ -75,7 +75,8 @@ def plain_value(value: object) -> object:
 
 def not_a(field: Field, value: object) -> str:
     shown = f'"{value}"' if type(value) is str else str(value)
-    return f'column "{field.name}": {printable(shown)} is not a {field.type}'
+    article = "an" if field.type.kind is Kind.INT else "a"
+    return f'column "{field.name}": {printable(shown)} is not {article} {field.type}'
 
 
 def printable(text: str) -> str:
@@ -90,6 +91,8 @@ def letters_of(reasons: Mapping[int, str], records: Sequence[tuple[int, bytes]])
 
 
 def dead_batch(letters: Sequence[Letter], file: str, rows_before: int = 0) -> pa.RecordBatch:
+    if not letters:
+        return _NO_LETTERS
     columns = {
         "reason": [letter.reason for letter in letters],
         "line": [letter.line for letter in letters],
@@ -97,3 +100,6 @@ def dead_batch(letters: Sequence[Letter], file: str, rows_before: int = 0) -> pa
         "row": [rows_before + letter.row + 1 for letter in letters],
     }
     return pa.RecordBatch.from_pydict(columns, schema=DEAD_SCHEMA)
+
+
+_NO_LETTERS = pa.RecordBatch.from_pylist([], schema=DEAD_SCHEMA)

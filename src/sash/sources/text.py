@@ -20,7 +20,6 @@ from sash.scalar.cast import try_cast
 from sash.schema import Kind, Type
 
 SECONDS = pa.decimal128(38, 6)
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TIMESTAMP = pa.timestamp("us")
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 

@@ -28,8 +28,10 @@ _TIMES = (Kind.TIMESTAMP, Kind.DATE)
 def conform(given: pa.Array, field: Field, origin: str) -> Values:
     """A column as its declared type; `origin` is where it comes from, for the error."""
     target = field.type.arrow
-    if given.type == target or pa.types.is_null(given.type):
-        return Values(given.cast(target), np.zeros(len(given), np.bool_), given)
+    if given.type == target:
+        return Values(given, np.zeros(len(given), np.bool_), given)
+    if pa.types.is_null(given.type):
+        return Values(pa.nulls(len(given), target), np.zeros(len(given), np.bool_), given)
     try:
         plain = ordinary(given)
         kind = kind_of(plain.type)

@@ -13,16 +13,18 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
 from sash.errors import SashError
-from sash.logical.streams import Stamp, StreamSpec
+from sash.logical.streams import StreamSpec
 from sash.physical.job import Job
+from sash.runtime.packing import pack_split
 from sash.sources.convert import convert
-from sash.spark.packing import pack_split
-from sash.spark.wire import SPARK_SCHEMA, to_batches
+from sash.spark.offsets import is_stamped
+from sash.spark.source import SPARK_SCHEMA
+from sash.spark.wire import to_batches
 
 
 def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
     """The rows of a DataFrame as packets."""
-    if stream.stamp is Stamp.INTERNAL:
+    if is_stamped(stream):
         raise SashError(
             f'stream "{stream.name}" comes as a DataFrame and has no timestamps',
             "say TIMESTAMP BY with one of its columns: times of arrival would differ when a batch is read again",

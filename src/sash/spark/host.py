@@ -22,7 +22,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
 from sash.physical.job import Job, View
-from sash.runtime.packets import Cargo
+from sash.runtime.packets import Cargo, changes_schema
+from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.sources.listing import list_files
 from sash.spark.arenas import run_lock
@@ -32,13 +33,12 @@ from sash.spark.folder import Folder
 from sash.spark.frames import pack_frame
 from sash.spark.keeper import STAGE, MakeEngine
 from sash.spark.live import LiveAnswer
-from sash.spark.outputs import changes_schema, folder_of, prepare_outputs, read_changes, write_answer
+from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
 from sash.spark.planner import is_file_stream
-from sash.spark.progress import Progress
 from sash.spark.settings import Settings, to_text
-from sash.spark.source import FORMAT, OPTION, SashSource
+from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
 from sash.spark.stage import stage
-from sash.spark.wire import SPARK_SCHEMA, from_batch
+from sash.spark.wire import from_batch
 
 POLL = 0.2  # seconds between two looks at a running query
 
@@ -64,7 +64,6 @@ class SparkHost:
         self._spark = spark
         self._frames = dict(frames or {})
         self._flush = flush
-        self._until = until
         self._on_progress = on_progress
         self._make_engine = make_engine
         self._temporary = tempfile.mkdtemp(prefix="sash-") if checkpoint is None else None
@@ -96,7 +95,7 @@ class SparkHost:
             return
         self._run_bounded()
         if self._flush and self._frames:
-            self._checkpoint.ask({"end": True, "until": self._until})
+            self._checkpoint.ask({"end": 1})
             self._run_bounded()
         if self._flush:
             self._checkpoint.finish()

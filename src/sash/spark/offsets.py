@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from sash.logical.streams import Stamp
+from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
 from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.packing import pack_split, to_everyone
 from sash.sources.read import read
 from sash.sources.splits import Place, Split
-from sash.spark.packing import pack_split, to_everyone
 
 TASK_ROWS = 100_000  # small splits are read together, up to so many rows
 TASK_SPLITS = 16
@@ -33,7 +33,7 @@ class Offset:
     seen: int = 0  # control events so far
     events: tuple[dict[str, Any], ...] = ()
     is_end: bool = False
-    until: int | None = None
+    until: int | None = None  # the limit that the shards know of
 
     def to_json(self) -> dict[str, Any]:
         plain = {member.name: getattr(self, member.name) for member in fields(self)}
@@ -91,10 +91,14 @@ def packets_of(job: Job, share: Share) -> Iterator[Packet]:
 
 
 def _control(offset: Offset) -> tuple[dict[str, Any], ...]:
-    """The events of a batch; the first, perhaps with nothing in it, wakes every shard."""
-    first = {"arrival": offset.free} if offset.free else {}
-    end = ({"end": True, "until": offset.until},) if offset.is_end else ()
-    return (first, *offset.events, *end)
+    """The events of a batch; an empty one wakes every shard."""
+    end = ({"end": 1},) if offset.is_end else ()
+    return ({}, *offset.events, *end)
+
+
+def is_stamped(stream: StreamSpec) -> bool:
+    """Whether rows of the stream are given the time of their arrival."""
+    return stream.stamp is not Stamp.EXTERNAL and not stream.is_table
 
 
 def _placed(job: Job, offset: Offset) -> Iterator[PlacedSplit]:
@@ -102,8 +106,7 @@ def _placed(job: Job, offset: Offset) -> Iterator[PlacedSplit]:
     rows: dict[str, int] = {}
     for split in offset.splits:
         stream = job.stream(split.stream)
-        is_stamped = stream.stamp is Stamp.INTERNAL and not stream.is_table
         order, before = orders.get(split.stream, 0), rows.get(split.stream, 0)
-        yield PlacedSplit(split, order, offset.arrival + before if is_stamped else None)
+        yield PlacedSplit(split, order, offset.arrival + before if is_stamped(stream) else None)
         orders[split.stream] = order + 1
         rows[split.stream] = before + split.rows

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sash.physical.job import Job, View
-from sash.runtime.packets import OUTSIDE, Cargo, Packet
-from sash.schema import Schema
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, changes_schema
 from sash.spark.folder import Folder
 
 ENDINGS = {Cargo.CHANGES: "changes", Cargo.LATE: "late", Cargo.DEAD: "dead"}
@@ -55,10 +54,6 @@ def write_outputs(output: Folder, batch: int, shard: int, packets: Iterable[Pack
 
 def folder_of(output: Folder, name: str, cargo: Cargo) -> Folder:
     return output.child(f"{name}.{ENDINGS[cargo]}.parquet")
-
-
-def changes_schema(schema: Schema) -> pa.Schema:
-    return pa.schema([("_op", pa.int8()), ("_ts", pa.timestamp("us")), *schema.arrow])
 
 
 def prepare_outputs(output: Folder, job: Job) -> None:

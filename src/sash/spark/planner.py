@@ -11,14 +11,16 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from sash.logical.streams import Stamp, StreamSpec
+from sash.logical.streams import StreamSpec
 from sash.physical.job import Job
+from sash.schema import END
 from sash.sources.options import compression
 from sash.sources.splits import Place, Split, plan
 from sash.spark.checkpoint import events_after
 from sash.spark.files import SeenFiles
-from sash.spark.offsets import Offset
+from sash.spark.offsets import Offset, is_stamped
 from sash.spark.settings import Settings
 
 LEAST_SHARE = 1 << 20  # bytes of a stream in a batch
@@ -32,7 +34,7 @@ class Planner:
     """Makes offsets; its only memory is the list of files, which is on record."""
 
     def __init__(self, job: Job, settings: Settings) -> None:
-        self._job = job
+        self.job = job
         self._settings = settings
         folder = settings.checkpoint.child("files")
         streams = [stream for stream in job.streams if is_file_stream(stream)]
@@ -50,17 +52,24 @@ class Planner:
         if start.is_end:
             return start
         self._look_again()
-        events = tuple(events_after(self._settings.checkpoint, start.seen))
+        asked = tuple(events_after(self._settings.checkpoint, start.seen))
         places, splits = self._plan(start)
         offset = replace(
-            start, batch=start.batch + 1, places=places, splits=tuple(splits), seen=start.seen + len(events),
-            events=events,
+            start, batch=start.batch + 1, places=places, splits=tuple(splits), seen=start.seen + len(asked),
+            events=self._limit(start) + tuple(event for event in asked if "end" not in event), until=self._settings.until,
+            is_end=any("end" in event for event in asked),
         )
         if splits:
             return self._stamped(offset)
         if self._is_bounded and self._settings.flush:
-            return replace(offset, is_end=True, until=self._settings.until)
-        return offset if events else start
+            return replace(offset, is_end=True)
+        return offset if asked else start
+
+    def _limit(self, start: Offset) -> tuple[dict[str, Any], ...]:
+        """Tell the shards when the instant after which nothing is to be shown is another than before."""
+        if self._settings.until == start.until:
+            return ()
+        return ({"until": END if self._settings.until is None else self._settings.until},)
 
     def _look(self) -> None:
         for seen in self._files.values():
@@ -73,7 +82,7 @@ class Planner:
 
     def _plan(self, start: Offset) -> tuple[dict[str, Place], list[Split]]:
         """Tables go first, in a batch of their own."""
-        files = [stream for stream in self._job.streams if stream.name in self._files]
+        files = [stream for stream in self.job.streams if stream.name in self._files]
         tables = [stream for stream in files if stream.is_table]
         streams = [stream for stream in files if not stream.is_table]
         if start.batch == 0 and tables:
@@ -109,8 +118,8 @@ class Planner:
         """Arrival times: those of the clock on the wall, but never given twice."""
         rows: dict[str, int] = {}
         for split in offset.splits:
-            stream = self._job.stream(split.stream)
-            if stream.stamp is Stamp.INTERNAL and not stream.is_table:
+            stream = self.job.stream(split.stream)
+            if is_stamped(stream):
                 rows[split.stream] = rows.get(split.stream, 0) + split.rows
         if not rows:
             return offset

@@ -25,6 +25,7 @@ CONFIGURATION = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.shuffle.compress": "false",  # a shuffle here does not leave the machine
     "spark.log.level": "OFF",
+    "spark.python.daemon.module": "sash.spark.daemon",
 }
 
 

@@ -1,26 +1,30 @@
 """The source of a query: all files of all streams, and the events of time, as one stream of packets.
 
-Its offset says all that a batch brings: which splits of which files, which arrival times, which control events.
-Spark writes the offset to its log before the batch runs, so a batch that runs again brings the same.
+Its offset says all that a batch brings: which splits of which files, which arrival times, which control events. Spark writes the
+offset to its log before the batch runs, so a batch that runs again brings the same.
+
+Spark loads this module in several processes, each for one question. What only some of them need is imported where it is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from sash.spark.offsets import Offset, Share, packets_of, shares
-from sash.spark.planner import Planner
-from sash.spark.settings import from_text
-from sash.spark.wire import SPARK_SCHEMA, to_batches
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sash.spark.offsets import Share
+    from sash.spark.planner import Planner
 
 FORMAT = "sash"
 OPTION = "job"
+SPARK_SCHEMA = "shard int, level int, cargo int, name string, port int, place bigint, body binary"
 
 
 class SharePartition(InputPartition):  # type: ignore[misc]
@@ -34,25 +38,42 @@ class SashReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
     """Plans batches on the driver; reads and packs shares of them in tasks."""
 
     def __init__(self, text: str) -> None:
-        self._job, settings = from_text(text)
-        self._planner = Planner(self._job, settings)
+        self._text = text  # of job and settings
+
+    @cached_property
+    def _planner(self) -> Planner:
+        from sash.spark.planner import Planner
+        from sash.spark.settings import from_text
+
+        return Planner(*from_text(self._text))
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._planner.look_once()
 
     def initialOffset(self) -> dict[str, Any]:
+        from sash.spark.offsets import Offset
+
         return Offset().to_json()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        from sash.spark.offsets import Offset
+
         return self._planner.next(Offset.from_json(start)).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        from sash.spark.offsets import Offset, shares
+
         if start == end:
             return []
-        return [SharePartition(share) for share in shares(self._job, Offset.from_json(end))]
+        return [SharePartition(share) for share in shares(self._planner.job, Offset.from_json(end))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return to_batches(packets_of(self._job, partition.value))
+        from sash.spark.offsets import packets_of
+        from sash.spark.settings import from_text
+        from sash.spark.wire import to_batches
+
+        job, _ = from_text(self._text)
+        return to_batches(packets_of(job, partition.value))
 
 
 class SashSource(DataSource):  # type: ignore[misc]

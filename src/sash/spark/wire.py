@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from sash.runtime.packets import PACKET_SCHEMA, Cargo, Packet
 
-SPARK_SCHEMA = "shard int, level int, cargo int, name string, port int, place bigint, body binary"
 BATCH_BODY_BYTES = 64 << 20  # bodies in one record batch; a binary column ends at 2 GB
 
 

@@ -67,7 +67,7 @@ def _time(cursor: Cursor, stream_name: Name, schema: Schema) -> _Time:
     if not cursor.accept("BY"):
         raise cursor.unexpected("BY, LATENT or INTERNAL after TIMESTAMP")
     column = _timestamp_column(cursor.name("the column of the timestamp"), stream_name, schema)
-    return _Time(Stamp.EXTERNAL, column, duration(cursor) if cursor.accept("DELAY") else 0)
+    return _Time(Stamp.EXTERNAL, column, duration(cursor, least=0) if cursor.accept("DELAY") else 0)
 
 
 def _timestamp_column(column: Name, stream_name: Name, schema: Schema) -> int:

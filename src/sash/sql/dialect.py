@@ -7,6 +7,7 @@ that the tree alone is plain Spark SQL.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from sash.sql.type_names import VALID
 from sash.sql.window_clause import WindowClause, bracketed_window, trailing_window
 
 _WINDOW = "window"
+_NEVER_CLOSED = re.compile(r"Missing (.+) from \d+:(\d+)")
 _KEPT_FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
 _CLAUSES_OF_STREAMS = (("FOLLOWED", "BY"), ("EMIT", "EVERY"))
 
@@ -148,7 +150,14 @@ class QueryParser(SparkParser):
         return self._marked(super()._parse_unary)
 
     def _parse_join(self, *arguments: Any, **options: Any) -> Any:
+        if self._match(TokenType.COMMA, advance=False):
+            return self._marked(self._comma_join)
         return self._marked(lambda: super(QueryParser, self)._parse_join(*arguments, **options))
+
+    def _comma_join(self) -> exp.Join:
+        """sqlglot would try the table and go on without it; here its errors are told."""
+        self._advance()
+        return exp.Join(this=self._parse_table(), kind="CROSS")
 
     def parse_set_operation(self, this: exp.Expr | None, *arguments: Any, **options: Any) -> Any:
         operator = self._curr
@@ -161,7 +170,8 @@ class QueryParser(SparkParser):
 
     def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
         items = super()._parse_csv(parse_method, sep)
-        if items and self._prev.token_type is sep:
+        is_attempt = parse_method == self._parse_lambda_arg  # sqlglot takes it back if it is not a lambda
+        if items and self._prev.token_type is sep and not is_attempt:
             self.raise_error("something is missing after this comma", self._prev)
         return items
 
@@ -202,13 +212,11 @@ def tokenize(text: str) -> list[Token]:
     try:
         return Sash().tokenize(text)
     except TokenError as error:
-        raise fault(_end_of_tokens(text, error), "this does not read as SQL", "is a quote left open?") from None
-
-
-def _end_of_tokens(text: str, error: TokenError) -> Place | None:
-    if error.end is None:
-        return None
-    return Place(min(error.end, len(text)) - 1, min(error.end, len(text)))
+        opened = _NEVER_CLOSED.match(str(error.__cause__))
+        if opened is None:
+            raise fault(Place(len(text) - 1, len(text)), "the text ends inside of a comment") from None
+        start = int(opened[2])
+        raise fault(Place(start, start + 1), f"this {opened[1]} is never closed") from None
 
 
 def parse_query(tokens: Sequence[Token], text: str) -> exp.Query:

@@ -29,8 +29,8 @@ def unit_name(word: str) -> str:
     return upper.removesuffix("S") if upper.removesuffix("S") in UNITS | MONTHS else upper
 
 
-def duration(cursor: Cursor) -> int:
-    """Take `n UNIT` or an INTERVAL; the answer is in microseconds, above zero."""
+def duration(cursor: Cursor, least: int = 1) -> int:
+    """Take `n UNIT` or an INTERVAL; the answer is in microseconds."""
     first = cursor.current
     amount, unit = _amount_and_unit(cursor)
     assert first is not None
@@ -40,8 +40,8 @@ def duration(cursor: Cursor) -> int:
     micros = amount * UNITS[unit]
     if micros != int(micros):
         raise fault(where, "time is counted in whole microseconds", "use a length that is a multiple of one")
-    if not 0 < micros < END:
-        raise fault(where, "a length of time must be above zero and below 10,000 years")
+    if not least <= micros < END:
+        raise fault(where, "this length of time must be above zero and below 10,000 years")
     return int(micros)
 
 

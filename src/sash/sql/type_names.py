@@ -35,6 +35,7 @@ SYNONYMS: dict[str, Type] = {
     "TIMESTAMP_NTZ": TIMESTAMP,
     "DATETIME": TIMESTAMP,
 }
+CAST_FUNCTIONS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "TIMESTAMP", "DATE")
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _LENGTHS = ("VARCHAR", "CHAR")
 _WRITTEN = re.compile(r"(\w+)(?:\(([\d, ]+)\))?")

@@ -49,6 +49,7 @@ class Arena:
         self._private = private
         self._entries: dict[str, Entry] = contents or {}
         self._arrays: dict[str, Array] = {}
+        self._regions: dict[str, mmap.mmap | bytearray] = {}
         self._free: dict[int, list[int]] = {}
         self._end = max((entry.offset + entry.extent for entry in self._entries.values()), default=0)
         self._find_free()
@@ -79,6 +80,7 @@ class Arena:
 
     def close(self) -> None:
         self._arrays.clear()
+        self._regions.clear()
         os.close(self._descriptor)
 
     @property
@@ -97,14 +99,12 @@ class Arena:
     def array(self, name: str, shape: tuple[int, ...], dtype: type[np.generic] = np.int64) -> Array:
         """The array of that name, as it is; or a new one of this shape, all zero."""
         if name not in self._arrays:
-            entry = self._entries.get(name)
-            if entry is None:
-                entry = self._allocate(shape, np.dtype(dtype))
-                self._entries[name] = entry
-                self._arrays[name] = self._map(entry)
+            is_new = name not in self._entries
+            if is_new:
+                self._entries[name] = self._allocate(shape, np.dtype(dtype))
+            self._map(name)
+            if is_new:
                 self._arrays[name].fill(0)
-            else:
-                self._arrays[name] = self._map(entry)
         return self._arrays[name]
 
     def resize(self, name: str, length: int) -> Array:
@@ -113,10 +113,10 @@ class Arena:
         shape = (length, *entry.shape[1:])
         if np.dtype(entry.dtype).itemsize * math.prod(shape) <= entry.extent:
             self._entries[name] = Entry(entry.offset, entry.extent, entry.dtype, shape)
-            self._arrays[name] = self._map(self._entries[name])
+            self._view(name)
         else:
             self._entries[name] = self._allocate(shape, np.dtype(entry.dtype))
-            self._arrays[name] = self._map(self._entries[name])
+            self._map(name)
             self._arrays[name][: len(old)] = old
             self._free.setdefault(entry.extent, []).append(entry.offset)
         self._arrays[name][len(old) :] = 0
@@ -127,6 +127,7 @@ class Arena:
         for name in [name for name in self._entries if name.startswith(prefix)]:
             entry = self._entries.pop(name)
             self._arrays.pop(name, None)
+            self._regions.pop(name, None)
             self._free.setdefault(entry.extent, []).append(entry.offset)
 
     def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Entry:
@@ -141,14 +142,20 @@ class Arena:
             os.ftruncate(self._descriptor, self._end)
         return entry
 
-    def _map(self, entry: Entry) -> Array:
+    def _map(self, name: str) -> None:
+        entry = self._entries[name]
         if self._private and entry.offset + entry.extent > os.fstat(self._descriptor).st_size:
             # A fork must not make its parent's file longer: what it adds lives in plain memory.
-            return np.zeros(entry.shape, np.dtype(entry.dtype))
-        access = mmap.ACCESS_COPY if self._private else mmap.ACCESS_WRITE
-        region = mmap.mmap(self._descriptor, entry.extent, access=access, offset=entry.offset)
-        count = math.prod(entry.shape)
-        return np.frombuffer(region, np.dtype(entry.dtype), count).reshape(entry.shape)
+            self._regions[name] = bytearray(entry.extent)
+        else:
+            access = mmap.ACCESS_COPY if self._private else mmap.ACCESS_WRITE
+            self._regions[name] = mmap.mmap(self._descriptor, entry.extent, access=access, offset=entry.offset)
+        self._view(name)
+
+    def _view(self, name: str) -> None:
+        entry = self._entries[name]
+        flat = np.frombuffer(self._regions[name], np.dtype(entry.dtype), math.prod(entry.shape))
+        self._arrays[name] = flat.reshape(entry.shape)
 
     def _find_free(self) -> None:
         """Extents between the known arrays were freed before the file was left; use them again."""

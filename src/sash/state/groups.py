@@ -12,16 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Int64s
-from sash.kernels.exact_sum import RANGE_BASE, RANGE_CELL, RANGE_COLUMNS, RANGE_LENGTH, needed_limbs, spread_cells
-from sash.kernels.extremes import (
+from sash.kernels.exact_sum import RANGE_CELL, RANGE_COLUMNS, RANGE_LENGTH, spread_cells, wanted_ranges
+from sash.kernels.extremes import MAJOR, NODE_FIELDS, OWNER, OWNER_BITS
+from sash.kernels.group_registers import (
     LAST,
     LIVE_GROUPS,
     LIVE_NODES,
-    MAJOR,
-    NODE_FIELDS,
     OVERFLOWS,
-    OWNER,
-    OWNER_BITS,
     REGISTERS,
     STRIDE,
     TOUCHED_GROUP,
@@ -30,11 +27,10 @@ from sash.kernels.extremes import (
     USED_NODES,
 )
 from sash.kernels.hashing import rebuild_table
-from sash.physical.group_by import FEED_BIT, FEED_DOUBLE, FEED_KIND, FEED_LANE, FEED_MASK, FEED_PART, GroupTables
+from sash.physical.group_by import GroupTables
 from sash.state.arena import Array, Scope
 
 FIRST_GROUPS, FIRST_NODES = 16, 16
-ABOVE_ALL_LIMBS = 1 << 30
 
 
 class Groups:
@@ -48,6 +44,7 @@ class Groups:
             self.registers[STRIDE] = tables.cells
             self.registers[TOUCHED_GROUP] = self.registers[TOUCHED_NODE] = LAST
         self.ranges = scope.array("ranges", (tables.doubles, RANGE_COLUMNS))
+        self._wanted = np.zeros_like(self.ranges)
         self.lines = scope.array("lines", (FIRST_GROUPS, width))
         self._flat_cells = scope.array("cells", FIRST_GROUPS * tables.cells)
         self.table = scope.array("table", _table_length(FIRST_GROUPS))
@@ -93,19 +90,8 @@ class Groups:
 
     def widen(self, rows: Int64s, weight: Int64s) -> None:
         """Make room for the DOUBLE values of these rows: limbs for their exponents."""
-        if not len(self.ranges):
-            return
-        ranges = self.ranges.copy()
-        for feed in self._tables.feeds[self._tables.feeds[:, FEED_KIND] == FEED_DOUBLE]:
-            own = ranges[feed[FEED_PART]]
-            base, length = int(own[RANGE_BASE]), int(own[RANGE_LENGTH])
-            seen = (base, base + length) if length else (ABOVE_ALL_LIMBS, 0)
-            column = int(feed[FEED_LANE]), int(feed[FEED_MASK]), int(feed[FEED_BIT])
-            lowest, highest = needed_limbs(rows, weight, *column, *seen)
-            if highest:
-                own[RANGE_BASE], own[RANGE_LENGTH] = lowest, highest - lowest
-        if (ranges != self.ranges).any():
-            self._lay_out(ranges)
+        if len(self.ranges) and wanted_ranges(rows, weight, self._tables.feeds, self.ranges, self._wanted):
+            self._lay_out(self._wanted)
 
     def _lay_out(self, ranges: Int64s) -> None:
         lengths = ranges[:, RANGE_LENGTH]

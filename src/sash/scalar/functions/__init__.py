@@ -1,6 +1,19 @@
 """The functions and operators of SQL, by lower-case name; one family a file."""
 
-from sash.scalar.functions import arithmetic, comparison, conditional, logic
+from sash.scalar.functions import (
+    arithmetic,
+    bits,
+    comparison,
+    conditional,
+    date_text,
+    dates,
+    logic,
+    numbers,
+    patterns,
+    rounding,
+    strings,
+    times,
+)
 from sash.scalar.functions.function import Function
 
 _FAMILIES = (
@@ -8,6 +21,14 @@ _FAMILIES = (
     comparison,
     logic,
     conditional,
+    bits,
+    rounding,
+    numbers,
+    strings,
+    patterns,
+    dates,
+    times,
+    date_text,
 )
 
 FUNCTIONS: dict[str, Function] = {

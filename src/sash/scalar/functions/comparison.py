@@ -1,4 +1,4 @@
-"""Comparisons. NaN equals NaN and is greater than every other number; strings compare by their bytes; NULL gives NULL."""
+"""Comparisons. NaN equals NaN and is greater than every other number; text compares by its bytes; NULL gives NULL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.scalar.arrays import array_of, nulls, numbers
-from sash.scalar.coercion import Arguments, Mismatch, comparable
+from sash.scalar.coercion import Arguments, Mismatch, comparable, unify
 from sash.scalar.frame import Frame
 from sash.scalar.functions.function import Function, Rule, plain
 from sash.scalar.nodes import Call, Literal
@@ -32,7 +32,7 @@ def _compared(count: int | None = None) -> Rule:
 def _best_of(arguments: Arguments) -> tuple[Arguments, Type]:
     if len(arguments) < 2:
         raise Mismatch
-    coerced = comparable(arguments)
+    coerced = unify(arguments)
     return coerced, coerced[0].type
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sash.scalar.arrays import per_group
 from sash.scalar.coercion import Arguments, Mismatch, implicit, null, untyped
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.nodes import Call, Expression, Literal
@@ -19,7 +20,7 @@ Rule = Callable[[Arguments], tuple[Arguments, Type]]
 
 @dataclass(frozen=True)
 class Function:
-    """An entry of the registry. `takes` ends the sentence "f takes ..."; a plan holds the first name, whichever was written."""
+    """An entry of the registry. `takes` ends the sentence "f takes ..."; plans hold the first of the names."""
 
     names: tuple[str, ...]
     takes: str
@@ -36,6 +37,20 @@ def plain(kernel: Callable[..., pa.Array], **options: object) -> Implementation:
 
     def evaluate(frame: Frame, call: Call) -> pa.Array:
         return kernel(*frame.arguments(call), **options)
+
+    return evaluate
+
+
+def parameterized(kernel: Callable[..., pa.Array], columns: int = 1) -> Implementation:
+    """A kernel of columns and then of constants; called once per combination of them when they are columns, too."""
+
+    def evaluate(frame: Frame, call: Call) -> pa.Array:
+        arrays = [frame.value(argument) for argument in call.arguments[:columns]]
+        parameters = call.arguments[columns:]
+        values = [parameter.value for parameter in parameters if isinstance(parameter, Literal)]
+        if len(values) < len(parameters):
+            return per_group(arrays, [frame.value(parameter) for parameter in parameters], kernel, call.type.arrow)
+        return pa.nulls(frame.length, call.type.arrow) if None in values else kernel(*arrays, *values)
 
     return evaluate
 

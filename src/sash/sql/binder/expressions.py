@@ -14,7 +14,7 @@ from sash.sql.binder import calls, forms, literals
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
-from sash.sql.type_names import SYNONYMS
+from sash.sql.type_names import CAST_FUNCTIONS, SYNONYMS
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Mul: "multiply",
@@ -30,7 +30,6 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "null_safe_equal",
     exp.And: "and",
     exp.Or: "or",
-    exp.Not: "not",
     exp.Neg: "negate",
     exp.RegexpLike: "rlike",
     exp.DPipe: "concat",
@@ -46,6 +45,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.Add: forms.plus,
     exp.Sub: forms.minus,
+    exp.Not: forms.not_,
     exp.Is: forms.is_,
     exp.NullSafeNEQ: forms.differs,
     exp.In: forms.in_,
@@ -130,7 +130,7 @@ class ExpressionBinder:
         name = node.name.lower()
         if calls.is_aggregate(name):
             return self._aggregate(node)
-        if name.upper() in SYNONYMS and len(node.expressions) == 1:
+        if name.upper() in CAST_FUNCTIONS and len(node.expressions) == 1:
             return forms.converted(self, node, node.expressions[0], SYNONYMS[name.upper()])
         return self.call(node, name, [self.bind(argument) for argument in node.expressions])
 

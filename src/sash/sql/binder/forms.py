@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
-from sash.schema import BIGINT, STRING, Kind, Type
+from sash.schema import BIGINT, INT, STRING, Kind, Type
 from sash.sql.binder import literals
 from sash.sql.binder.support import not_yet, only
 from sash.sql.places import Name, Place, at, fault, place
@@ -50,7 +50,7 @@ def minus(binder: ExpressionBinder, node: exp.Sub) -> Expression:
 def _shifted(binder: ExpressionBinder, node: exp.Expr, base: Expression, by: literals.Interval) -> Expression:
     """A point in time moved: first by the months, then by the rest."""
     if by.months:
-        base = binder.call(node, "add_months_interval", [base, Literal(by.months, BIGINT)])
+        base = binder.call(node, "add_months_interval", [base, Literal(by.months, INT)])
     if by.micros < 0:
         return binder.call(node, "subtract_interval", [base, Literal(-by.micros, BIGINT)])
     if by.micros or not by.months:
@@ -58,10 +58,17 @@ def _shifted(binder: ExpressionBinder, node: exp.Expr, base: Expression, by: lit
     return base
 
 
+def not_(binder: ExpressionBinder, node: exp.Not) -> Expression:
+    if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
+        return binder.call(node, "is_not_null", [binder.bind(node.this.this)])
+    return binder.call(node, "not", [binder.bind(node.this)])
+
+
 def is_(binder: ExpressionBinder, node: exp.Is) -> Expression:
+    only(node, ("this", "expression"))
     tested = binder.bind(node.this)
     if isinstance(node.expression, exp.Null):
-        return binder.call(node, "is_not_null" if node.args.get("negate") else "is_null", [tested])
+        return binder.call(node, "is_null", [tested])
     if isinstance(node.expression, exp.Boolean):
         return binder.call(node, "is_true" if node.expression.this else "is_false", [tested])
     raise not_yet(node.expression)

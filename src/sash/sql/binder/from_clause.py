@@ -63,11 +63,11 @@ def _widened(scope: Scope, item: Input, join: exp.Join) -> Scope:
 def _merged(scope: Scope, name: exp.Expr) -> tuple[Scope, Expression]:
     """USING: the column of the last input equals the one before, and is no longer seen by itself."""
     last = len(scope.inputs) - 1
-    before = Scope(scope.inputs[:last], scope.hidden)
+    before = Scope(scope.inputs[:last], scope.merged)
     left = before.resolve(exp.Column(this=name.copy()))
     right = _column_of(scope, last, name)
-    binder = ExpressionBinder(scope, "USING")
-    return replace(scope, hidden=scope.hidden | {right.index}), binder.call(name, "equal", [left, right])
+    condition = ExpressionBinder(scope, "USING").call(name, "equal", [left, right])
+    return replace(scope, merged={**scope.merged, right.index: left.index}), condition
 
 
 def _column_of(scope: Scope, place: int, name: exp.Expr) -> Column:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sash.errors import SqlError
+from sash.logical.expression_text import expression_text
 from sash.logical.nodes import Aggregate, AggregateCall, Function, Plan, Project
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns
 from sash.sql.binder.calls import Aggregates
@@ -53,6 +54,8 @@ def group_keys(group: exp.Group | None, scope: Scope, items: Sequence[Item], fir
     if group is None:
         return ()
     only(group, ("expressions",))
+    if not group.expressions:
+        raise fault(group, "GROUP BY needs something to group by")
     aliases = {item.name.lower(): item.expression for item in items if item.has_alias}
     binder = ExpressionBinder(scope, "GROUP BY", aliases=aliases)
     return tuple(dict.fromkeys(_key(node, binder, items, first_call) for node in group.expressions))
@@ -62,7 +65,7 @@ def make_groups(keys: tuple[Expression, ...], calls: Aggregates, items: Sequence
     """Names come from the select list, where an item is just a key or a call."""
     outputs = [*keys, *calls.columns]
     chosen = {item.expression: item.name for item in reversed(items)}
-    return Groups(keys, calls, tuple(chosen.get(output, str(output)) for output in outputs))
+    return Groups(keys, calls, tuple(chosen.get(output, expression_text(output)) for output in outputs))
 
 
 def aggregate(part: Part, groups: Groups) -> Aggregate:
@@ -103,7 +106,7 @@ def _with_columns(part: Part, expressions: Sequence[Expression]) -> tuple[Plan, 
     places = [expression.index for expression in over if isinstance(expression, Column)]
     if len(places) == len(wanted):
         return part.plan, dict(zip(wanted, places, strict=True))
-    names = tuple(str(expression) for expression in wanted)
+    names = tuple(expression_text(expression) for expression in wanted)
     return Project(part.plan, tuple(over), names), {expression: n for n, expression in enumerate(wanted)}
 
 

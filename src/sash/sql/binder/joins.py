@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 from sash.logical.nodes import Filter, Join, Plan, Project
 from sash.scalar import build
-from sash.scalar.nodes import Call, Column, Expression, columns, remap
+from sash.scalar.nodes import Call, Column, Expression, Literal, columns, remap
+from sash.schema import BOOLEAN
 from sash.sql.binder import projections
 from sash.sql.binder.scope import Scope
 
 Pair = tuple[Expression, Expression]
+_TRUE = Literal(True, BOOLEAN)
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Part:
 
 def join_inputs(scope: Scope, conditions: Sequence[Expression]) -> Part:
     """All inputs of a query, joined and filtered by its conditions."""
-    waiting = [(condition, _owners(scope, condition)) for condition in conditions]
+    waiting = [(condition, _owners(scope, condition)) for condition in conditions if condition != _TRUE]
     parts = [_leaf(scope, place, waiting) for place in range(len(scope.inputs))]
     waiting = [(condition, owners) for condition, owners in waiting if len(owners) > 1]
     joined, rest = parts[0], parts[1:]

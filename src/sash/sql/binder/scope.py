@@ -6,7 +6,7 @@ the inputs are joined is decided later and moves the columns to where the join p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -34,10 +34,10 @@ class Input:
 
 @dataclass(frozen=True)
 class Scope:
-    """The inputs of a query; `hidden` are the columns that USING has merged into those of an earlier input."""
+    """The inputs of a query; `merged` leads from a column that USING has hidden to the one that stands for it."""
 
     inputs: tuple[Input, ...]
-    hidden: frozenset[int] = field(default=frozenset())
+    merged: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
@@ -60,10 +60,9 @@ class Scope:
 
     def visible(self) -> list[Column]:
         """What `*` means: the merged columns first, as Spark SQL has it, then all others in order."""
-        shown = [c for place in range(len(self.inputs)) for c in self.columns(place) if c.index not in self.hidden]
-        merged = {self._name_at(index) for index in self.hidden}
-        first = [column for column in shown if column.name.lower() in merged]
-        return first + [column for column in shown if column not in first]
+        shown = [c for place in range(len(self.inputs)) for c in self.columns(place) if c.index not in self.merged]
+        kept = set(self.merged.values())
+        return sorted(shown, key=lambda column: column.index not in kept)
 
     def qualified(self, qualifier: Name) -> list[Column]:
         """What `t.*` means."""
@@ -73,7 +72,7 @@ class Scope:
         """The columns that a name without qualifier may mean."""
         places = range(len(self.inputs))
         found = [c for place in places for c in self.columns(place) if c.name.lower() == name.lower()]
-        return [column for column in found if column.index not in self.hidden]
+        return [column for column in found if column.index not in self.merged]
 
     def resolve(self, node: exp.Column) -> Column:
         """The column that a name means, or an error that says why there is none."""
@@ -118,8 +117,3 @@ class Scope:
     def _unknown_in(self, item: Input, node: exp.Column) -> SqlError:
         columns = choices(item.plan.schema.names)
         return fault(node, f'unknown column "{node.name}" in {item.label}', f"columns are: {columns}")
-
-    def _name_at(self, index: int) -> str:
-        place = max(place for place, offset in enumerate(self.offsets) if offset <= index)
-        return self.inputs[place].plan.schema.names[index - self.offsets[place]].lower()
-

@@ -1,0 +1,91 @@
+"""`sash run`: a job on either host, its outputs in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sash.commands.files import ChangeFiles
+from sash.commands.job_file import load
+from sash.commands.report import Report, summary
+from sash.declare import Declarations
+from sash.errors import SashError
+from sash.runtime.embedded import EmbeddedHost
+from sash.session import Database, parse_instant
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the command line says."""
+
+    job: Path
+    output: Path | None = None
+    checkpoint: str | None = None
+    until: str | None = None
+    expiry: str = "auto"
+    batch_rows: int | None = None
+    shards: int | None = None
+    no_flush: bool = False
+
+    @property
+    def base(self) -> Path:
+        return self.job.resolve().parent
+
+    @property
+    def limit(self) -> int | None:
+        return None if self.until is None else parse_instant(self.until, 0)
+
+
+def run_embedded(options: RunOptions) -> None:
+    for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
+        if value is not None:
+            raise SashError(f"{name} needs --engine spark")
+    db = Database(base=options.base, expiry=options.expiry)
+    load(db, options.job)
+    _check_sources(db)
+    with Report() as report, ChangeFiles(options.output, db.job()) as files:
+
+        def after_batch(host: EmbeddedHost) -> None:
+            files.write(host)
+            report(host.progress)
+
+        db.run(options.limit, options.batch_rows, after_batch, flush=not options.no_flush)
+        files.write_answers({name: db.final(name) for name in db.materialized()})
+    _tell(report, options)
+
+
+def run_on_spark(options: RunOptions) -> None:
+    from sash.spark.database import SparkDatabase
+    from sash.spark.session import local_session
+
+    with Report() as report:
+        db = SparkDatabase(
+            local_session, checkpoint=options.checkpoint, output=options.output, shards=options.shards,
+            batch_rows=options.batch_rows, base=options.base, expiry=options.expiry, until=options.limit,
+            flush=not options.no_flush, on_progress=report,
+        )
+        load(db, options.job)
+        try:
+            db.run()
+            if options.output is not None:
+                db.write_answers()
+        except KeyboardInterrupt:
+            way = f"; run again with --checkpoint {options.checkpoint} to go on" if options.checkpoint else ""
+            report.say(f"stopped{way}")
+            raise
+        finally:
+            db.close()
+    _tell(report, options)
+
+
+def _check_sources(db: Declarations) -> None:
+    for stream in db.catalog.streams.values():
+        if stream.option("path") is None and not stream.is_table:
+            raise SashError(
+                f'stream "{stream.name}" has no source', "add WITH (format = 'csv', path = '…') to its CREATE STREAM"
+            )
+
+
+def _tell(report: Report, options: RunOptions) -> None:
+    where = f" -> {options.output}" if options.output else ""
+    report.say(summary(report.last) + where)

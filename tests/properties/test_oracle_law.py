@@ -1,0 +1,42 @@
+"""The law: the changelog equals recomputation by DuckDB at every instant, whatever the size of the batches."""
+
+from __future__ import annotations
+
+import pytest
+from shapes import INPUTS, SHAPES, STREAMS, Shape, make_rows
+
+import sash
+from sash.testing.comparing import assert_same
+from sash.testing.oracle import Oracle
+from sash.testing.tables import Change, from_arrow
+
+ORDER = ("sellers", "bids", "asks", "quiet")
+
+
+def embedded_changelog(shape: Shape, rows: dict[str, list[tuple[object, ...]]], size: int) -> list[Change]:
+    db = sash.connect()
+    db.execute(STREAMS + shape.sql)
+    db.push("sellers", rows["sellers"])
+    longest = max(len(part) for part in rows.values())
+    for start in range(0, longest, size):
+        for name in ORDER[1:]:
+            if rows[name][start : start + size]:
+                db.push(name, rows[name][start : start + size])
+    db.end()
+    return from_arrow(db.changes(shape.name))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_changelog_is_the_recomputed_one(shape: Shape, size: int) -> None:
+    for rows in INPUTS.values():
+        expected = Oracle(STREAMS + shape.sql, rows).changelog(shape.name)
+        assert_same(expected, embedded_changelog(shape, rows, size))
+
+
+@pytest.mark.parametrize("seed", range(3, 8))
+def test_other_rows(seed: int) -> None:
+    rows = make_rows(seed, 30)
+    for shape in SHAPES:
+        expected = Oracle(STREAMS + shape.sql, rows).changelog(shape.name)
+        assert_same(expected, embedded_changelog(shape, rows, 5))

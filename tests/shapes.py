@@ -1,0 +1,134 @@
+"""Query shapes and input for the laws: what every host, batch size and number of shards must agree on with the oracle.
+
+The streams are small and nasty: NULLs, duplicates, equal timestamps, rows out of order within the delay, rows later than it.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+STREAMS = """
+CREATE STREAM bids (ts TIMESTAMP, auction INT, bidder STRING, price DOUBLE, tag STRING) TIMESTAMP BY ts;
+CREATE STREAM asks (ts TIMESTAMP, auction INT, seller STRING, amount DECIMAL(10, 2), day DATE, hot BOOLEAN)
+  TIMESTAMP BY ts DELAY 3 SECONDS;
+CREATE STREAM quiet (ts TIMESTAMP, auction INT, n BIGINT) TIMESTAMP BY ts;
+CREATE TABLE sellers (seller STRING, region STRING);
+"""
+
+EPOCH = datetime(2024, 5, 1)
+
+
+@dataclass(frozen=True)
+class Shape:
+    name: str
+    sql: str  # one or more views; the last is the one that is compared
+
+
+def _shape(name: str, *queries: str) -> Shape:
+    """The last query becomes the view `name`, those before it v1, v2, …"""
+    names = [f"v{i + 1}" for i in range(len(queries) - 1)] + [name]
+    views = (f"CREATE MATERIALIZED VIEW {n} AS {q};" for n, q in zip(names, queries, strict=True))
+    return Shape(name, "\n".join(views))
+
+
+SHAPES = (
+    _shape("all_rows", "SELECT * FROM bids [RANGE 10 SECONDS]"),
+    _shape("unbounded", "SELECT auction, price FROM bids"),
+    _shape("just_now", "SELECT auction, bidder FROM bids [NOW]"),
+    _shape("filtered", "SELECT bidder, price * 2 AS twice FROM bids [RANGE 5 SECONDS] WHERE price > 2 AND bidder IS NOT NULL"),
+    _shape("constant_column", "SELECT 1 AS one FROM bids [RANGE 2 SECONDS] WHERE tag = 'x'"),
+    _shape("expressions", "SELECT CASE WHEN price > 2 THEN upper(bidder) ELSE 'low' END AS c, auction % 2 AS odd "
+           "FROM bids [RANGE 4 SECONDS]"),
+    _shape("division", "SELECT auction, price / (auction - 1) AS q FROM bids [RANGE 4 SECONDS] WHERE auction <> 1"),
+    _shape("slide", "SELECT auction, bidder FROM bids [RANGE 12 SECONDS SLIDE 4 SECONDS]"),
+    _shape("slide_counts", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY bidder"),
+    _shape("tumbling_total", "SELECT COUNT(*) AS n, SUM(price) AS s FROM bids [RANGE 5 SECONDS SLIDE 5 SECONDS]"),
+    _shape("last_rows", "SELECT * FROM bids [ROWS 5]"),
+    _shape("last_rows_grouped", "SELECT auction, COUNT(*) AS n, MIN(price) AS least FROM bids [ROWS 7] GROUP BY auction"),
+    _shape("rows_slide", "SELECT bidder, price FROM bids [ROWS 6 SLIDE 2]"),
+    _shape("partitioned", "SELECT * FROM bids [PARTITION BY bidder ROWS 2]"),
+    _shape("partitioned_two", "SELECT bidder, auction, price FROM bids [PARTITION BY auction, bidder ROWS 1]"),
+    _shape("group", "SELECT auction, COUNT(*) AS n, SUM(price) AS s, AVG(price) AS a, MIN(price) AS lo, MAX(bidder) AS hi "
+           "FROM bids [RANGE 8 SECONDS] GROUP BY auction"),
+    _shape("null_keys", "SELECT bidder, tag, COUNT(*) AS n, COUNT(price) AS p FROM bids [RANGE 8 SECONDS] GROUP BY bidder, tag"),
+    _shape("having", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 10 SECONDS] GROUP BY bidder HAVING COUNT(*) > 2"),
+    _shape("group_expression", "SELECT auction % 2 AS odd, COUNT(*) AS n FROM bids [RANGE 6 SECONDS] GROUP BY auction % 2"),
+    _shape("total", "SELECT COUNT(*) AS n, SUM(price) AS s, MAX(price) AS m FROM bids [RANGE 6 SECONDS]"),
+    _shape("total_filtered", "SELECT COUNT(*) AS n, AVG(price) AS a FROM bids [RANGE 3 SECONDS] WHERE auction = 2"),
+    _shape("total_of_nothing", "SELECT COUNT(*) AS n, MAX(price) AS m FROM bids [RANGE 3 SECONDS] WHERE auction = 77"),
+    _shape("decimals", "SELECT seller, SUM(amount) AS s, AVG(amount) AS a, MIN(day) AS d, MAX(hot) AS h, COUNT(hot) AS n "
+           "FROM asks [RANGE 7 SECONDS] GROUP BY seller"),
+    _shape("join", "SELECT b.bidder, a.seller, b.price FROM bids [RANGE 5 SECONDS] b JOIN asks [RANGE 8 SECONDS] a "
+           "ON b.auction = a.auction"),
+    _shape("join_more", "SELECT b.bidder, a.amount FROM bids [RANGE 6 SECONDS] b, asks [RANGE 6 SECONDS] a "
+           "WHERE b.auction = a.auction AND b.price < a.amount AND a.hot"),
+    _shape("join_strings", "SELECT b.auction, a.auction AS other FROM bids [RANGE 6 SECONDS] b JOIN asks [RANGE 6 SECONDS] a "
+           "ON b.bidder = a.seller"),
+    _shape("self_join", "SELECT x.bidder AS first, y.bidder AS second FROM bids [RANGE 4 SECONDS] x "
+           "JOIN bids [RANGE 4 SECONDS] y ON x.auction = y.auction AND x.price < y.price"),
+    _shape("self_join_windows", "SELECT x.auction, x.price, y.price AS before FROM bids [NOW] x "
+           "JOIN bids [RANGE 6 SECONDS] y ON x.bidder = y.bidder"),
+    _shape("cross", "SELECT b.auction, a.seller FROM bids [RANGE 1 SECOND] b CROSS JOIN asks [RANGE 1 SECOND] a"),
+    _shape("three_way", "SELECT b.bidder, a.seller, q.n FROM bids [RANGE 6 SECONDS] b JOIN asks [RANGE 6 SECONDS] a "
+           "ON b.auction = a.auction JOIN quiet [RANGE 20 SECONDS] q ON q.auction = a.auction"),
+    _shape("three_way_keys", "SELECT b.bidder, a.seller, c.auction FROM bids [RANGE 5 SECONDS] b JOIN asks [RANGE 5 SECONDS] a "
+           "ON b.auction = a.auction JOIN bids [RANGE 3 SECONDS] c ON c.bidder = a.seller"),
+    _shape("table_join", "SELECT s.region, a.amount FROM asks [RANGE 6 SECONDS] a JOIN sellers s ON a.seller = s.seller"),
+    _shape("table_group", "SELECT s.region, COUNT(*) AS n, SUM(a.amount) AS s FROM asks [RANGE 9 SECONDS] a "
+           "JOIN sellers s ON a.seller = s.seller GROUP BY s.region"),
+    _shape("join_group", "SELECT a.seller, COUNT(*) AS n, SUM(b.price) AS s FROM bids [RANGE 6 SECONDS] b "
+           "JOIN asks [RANGE 9 SECONDS] a ON b.auction = a.auction GROUP BY a.seller"),
+    _shape("join_total", "SELECT COUNT(*) AS n, MIN(b.price) AS lo FROM bids [RANGE 6 SECONDS] b "
+           "JOIN asks [RANGE 6 SECONDS] a ON b.auction = a.auction"),
+    _shape("join_rows", "SELECT b.bidder, a.seller FROM bids [ROWS 4] b JOIN asks [RANGE 8 SECONDS] a ON b.auction = a.auction"),
+    _shape("join_rows_rows", "SELECT b.price, a.amount FROM bids [ROWS 5] b JOIN asks [PARTITION BY auction ROWS 1] a "
+           "ON b.auction = a.auction"),
+    _shape("slide_join", "SELECT b.bidder, a.seller FROM bids [RANGE 8 SECONDS SLIDE 4 SECONDS] b "
+           "JOIN asks [RANGE 6 SECONDS] a ON b.auction = a.auction"),
+    _shape("view_on_view", "SELECT auction, COUNT(*) AS n FROM bids [RANGE 8 SECONDS] GROUP BY auction",
+           "SELECT n, COUNT(*) AS auctions FROM v1 GROUP BY n"),
+    _shape("view_join", "SELECT auction, MAX(price) AS best FROM bids [RANGE 8 SECONDS] GROUP BY auction",
+           "SELECT b.bidder, v1.best FROM bids [RANGE 5 SECONDS] b JOIN v1 ON b.auction = v1.auction AND b.price = v1.best"),
+    _shape("window_on_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
+           "SELECT bidder, n FROM v1 [RANGE 3 SECONDS] WHERE n > 1"),
+    _shape("rows_on_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
+           "SELECT * FROM v1 [ROWS 3]"),
+    _shape("nested", "SELECT tag, MAX(n) AS most FROM (SELECT tag, bidder, COUNT(*) AS n FROM bids [RANGE 7 SECONDS] "
+           "GROUP BY tag, bidder) GROUP BY tag"),
+    _shape("total_of_view", "SELECT bidder, SUM(price) AS s FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
+           "SELECT COUNT(*) AS n, MAX(s) AS top FROM v1"),
+    _shape("shared_window", "SELECT b.bidder, a.seller FROM bids b JOIN asks a ON b.auction = a.auction WINDOW 4 SECONDS"),
+)
+
+
+def make_rows(seed: int, count: int) -> dict[str, list[tuple[object, ...]]]:
+    """Rows of all streams, in the order of their sources. Prices are multiples of 1/4, so that sums are exact everywhere."""
+    chance = random.Random(seed)
+    names = [None, "ann", "bob", "cleo", ""]
+    bids, asks, quiet = [], [], []
+    now = 0.0
+    for _ in range(count):
+        now += chance.choice([0, 0, 0, 1, 1, 2, 5])
+        price = chance.choice([None, *(quarter / 4 for quarter in range(1, 17))])
+        at = EPOCH + timedelta(seconds=now)
+        bids.append((at, chance.choice([None, 1, 2, 3]), chance.choice(names), price, chance.choice(["x", "y", None])))
+        late = chance.choice([0, 0, 0, 1, 3, 3, 9])  # 9 is later than the delay
+        amount = chance.choice([None, Decimal("1.25"), Decimal("2.50"), Decimal("3.10")])
+        day = chance.choice([None, EPOCH.date(), (EPOCH + timedelta(days=3)).date()])
+        hot = chance.choice([None, True, False])
+        at = EPOCH + timedelta(seconds=now - late)
+        asks.append((at, chance.choice([None, 1, 2]), chance.choice(names[:4]), amount, day, hot))
+        if chance.random() < 0.1:
+            quiet.append((EPOCH + timedelta(seconds=now), chance.choice([1, 2]), chance.randint(0, 3)))
+    sellers = [("ann", "north"), ("bob", "south"), ("bob", "south"), (None, "nowhere")]
+    return {"bids": bids, "asks": asks, "quiet": quiet, "sellers": sellers}
+
+
+INPUTS = {
+    "many": make_rows(1, 60),
+    "empty": {"bids": [], "asks": [], "quiet": [], "sellers": []},
+    "one": {**make_rows(2, 1), "quiet": []},
+}

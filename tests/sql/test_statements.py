@@ -1,0 +1,130 @@
+"""Statements: what is read from the text, and what it does to the catalog."""
+
+import pytest
+
+from sash.logical.streams import Stamp, StreamSpec
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, SECOND, STRING, TIMESTAMP, decimal, schema
+from sash.sql.define import define
+from sash.sql.parse import parse_statements
+from sash.sql.statements import Advance, CreateStream, CreateView, Describe, Drop, Explain, Query, Show
+
+
+def only(text):
+    (statement,) = parse_statements(text)
+    return statement
+
+
+def test_a_stream_with_everything():
+    statement = only("""
+        CREATE STREAM IF NOT EXISTS conn (`the time` TIMESTAMP, bytes LONG) -- a comment
+          TIMESTAMP BY `The Time` DELAY 1.5 SECONDS IDLE AFTER 5 MINUTES
+          WITH (Format = 'csv', path = 'a;b.csv', kafka.topic = "x")
+    """)
+    assert isinstance(statement, CreateStream)
+    assert statement.if_not_exists
+    assert statement.spec == StreamSpec(
+        "conn",
+        schema(("the time", TIMESTAMP), ("bytes", BIGINT)),
+        Stamp.EXTERNAL,
+        0,
+        1_500_000,
+        300 * SECOND,
+        options=(("format", "csv"), ("path", "a;b.csv"), ("kafka.topic", "x")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("clause", "stamp"),
+    [("", Stamp.INTERNAL), ("TIMESTAMP INTERNAL", Stamp.INTERNAL), ("TIMESTAMP LATENT", Stamp.LATENT)],
+)
+def test_timestamps_that_rows_do_not_carry(clause, stamp):
+    spec = only(f"CREATE STREAM s (a INT) {clause}").spec
+    assert (spec.stamp, spec.timestamp) == (stamp, None)
+
+
+@pytest.mark.parametrize(("clause", "expected"), [("", True), ("RETROACTIVE", True), ("NON RETROACTIVE", False)])
+def test_tables(clause, expected):
+    spec = only(f"create table t (a int) {clause} with (path='x')").spec
+    assert spec.is_table
+    assert spec.is_retroactive is expected
+
+
+def test_types():
+    written = {
+        BOOLEAN: "BOOLEAN",
+        INT: "INT INTEGER SMALLINT TINYINT",
+        BIGINT: "BIGINT LONG",
+        DOUBLE: "DOUBLE FLOAT REAL",
+        STRING: "STRING VARCHAR(10) CHAR(3) TEXT varchar",
+        TIMESTAMP: "TIMESTAMP TIMESTAMP_NTZ DATETIME",
+        DATE: "DATE",
+        decimal(10, 0): "DECIMAL NUMERIC DECIMAL(10)",
+        decimal(12, 2): "DECIMAL(12,2) numeric(12,2)",
+    }
+    for type_, names in written.items():
+        for name in names.split():
+            assert only(f"CREATE STREAM s (a {name})").spec.schema.types == (type_,)
+
+
+def test_views():
+    plain = only("CREATE VIEW v AS SELECT 1 FROM t")
+    assert isinstance(plain, CreateView)
+    assert not (plain.is_materialized or plain.if_not_exists or plain.or_replace or plain.columns)
+    query = "WITH x AS (SELECT 1 FROM t) SELECT * FROM x"
+    full = only(f"CREATE OR REPLACE MATERIALIZED VIEW IF NOT EXISTS v (a, `b c`) AS {query}")
+    assert full.is_materialized and full.if_not_exists and full.or_replace
+    assert [name.text for name in full.columns] == ["a", "b c"]
+    assert full.query.source.sql == query
+
+
+def test_the_rest():
+    text = """
+      DROP STREAM IF EXISTS s; SHOW VIEWS;; DESCRIBE s; DESC t;
+      EXPLAIN SELECT 1 FROM t; EXPLAIN VIEW v; (SELECT 1 FROM t);
+    """
+    drop, show, described, desc, explained, explained_view, query = parse_statements(text)
+    assert isinstance(drop, Drop) and (drop.kind, drop.name.text, drop.if_exists) == ("STREAM", "s", True)
+    assert isinstance(show, Show) and show.kind == "VIEWS"
+    assert isinstance(described, Describe) and isinstance(desc, Describe) and desc.name.text == "t"
+    assert isinstance(explained, Explain) and explained.subject.source.sql == "SELECT 1 FROM t"
+    assert isinstance(explained_view, Explain) and explained_view.subject.text == "v"
+    assert isinstance(query, Query) and query.source.sql == "(SELECT 1 FROM t)"
+
+
+@pytest.mark.parametrize("written", ["1970-01-01 00:00:01.5", "1970-01-01T02:00:01.5+02:00"])
+def test_advance(written):
+    assert only(f"ADVANCE TO '{written}'").time == 1_500_000
+    one = only(f"ADVANCE STREAM s TO TIMESTAMP '{written}'")
+    assert isinstance(one, Advance) and one.stream.text == "s" and one.time == 1_500_000
+
+
+def test_nothing_is_no_statement():
+    assert parse_statements(" ; -- only a comment\n ; ") == []
+
+
+def run(catalog, text):
+    return [define(statement, catalog) for statement in parse_statements(text)]
+
+
+def test_if_exists_and_if_not_exists_do_nothing(catalog):
+    before = dict(catalog.streams), dict(catalog.views)
+    assert run(catalog, "CREATE STREAM IF NOT EXISTS BIDS (a INT); DROP VIEW IF EXISTS nothing;") == [False, False]
+    assert run(catalog, "CREATE VIEW IF NOT EXISTS counts AS SELECT nothing FROM nowhere") == [False]
+    assert (catalog.streams, catalog.views) == before
+
+
+def test_a_view_knows_what_it_reads_and_keeps_its_names(catalog):
+    run(catalog, "CREATE MATERIALIZED VIEW V (Who, m) AS WITH bids AS (SELECT * FROM counts) SELECT * FROM bids")
+    view = catalog.views["v"]
+    assert (view.name, view.is_materialized, view.reads) == ("V", True, {"counts"})
+    assert view.sql.startswith("WITH bids")
+    assert view.plan.schema.names == ("Who", "m")
+    assert catalog.dependents("COUNTS") == ["V"]
+
+
+def test_drop_and_replace(catalog):
+    assert run(catalog, "CREATE OR REPLACE VIEW counts AS SELECT name FROM people; DROP STREAM bids") == [True, True]
+    assert catalog.views["counts"].plan.schema.names == ("name",)
+    assert "bids" not in catalog.streams
+    assert run(catalog, "DROP VIEW Counts; DROP TABLE people") == [True, True]
+    assert catalog.names() == ["auctions"]

@@ -1,0 +1,69 @@
+"""Arenas: arrays keep what was written, wherever they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sash.state.arena import Arena
+
+
+def test_an_array_is_found_again_by_name() -> None:
+    arena = Arena.anonymous()
+    arena.array("a", (3,))[:] = 7
+    assert arena.array("a", (99,)).tolist() == [7, 7, 7]
+
+
+def test_growing_keeps_rows_and_zeroes_the_rest() -> None:
+    arena = Arena.anonymous()
+    arena.array("a", (2, 2))[:] = 5
+    grown = arena.resize("a", 5000)
+    assert grown[:2].tolist() == [[5, 5], [5, 5]]
+    assert not grown[2:].any()
+
+
+def test_a_freed_extent_is_used_again_and_comes_back_zero() -> None:
+    arena = Arena.anonymous()
+    arena.array("a", (512,))[:] = 9
+    arena.resize("a", 100_000)
+    size = arena.size
+    assert not arena.array("b", (512,)).any()
+    assert arena.size == size
+
+
+def test_a_fork_writes_only_for_itself() -> None:
+    arena = Arena.anonymous()
+    arena.array("a", (4,))[:] = 1
+    fork = arena.fork()
+    fork.array("a", (4,))[:] = 2
+    fork.array("new", (100_000,))[:] = 3
+    assert arena.array("a", (4,)).tolist() == [1, 1, 1, 1]
+    assert not arena.array("new", (4,)).any()
+
+
+def test_a_fork_keeps_its_writes_when_an_array_grows_within_its_extent() -> None:
+    fork = Arena.anonymous().fork()
+    for name in ("mine", "more"):
+        fork.array(name, (2,))[:] = 4
+        assert fork.resize(name, 3).tolist() == [4, 4, 0]
+    arena = Arena.anonymous()
+    arena.array("a", (2,))[:] = 1
+    other = arena.fork()
+    other.array("a", (2,))[:] = 6
+    assert other.resize("a", 3).tolist() == [6, 6, 0]
+
+
+def test_a_file_opened_again_has_the_same_arrays(tmp_path: Path) -> None:
+    arena = Arena.open(tmp_path / "arena")
+    arena.array("a", (10,), np.uint8)[:] = 3
+    arena.array("b", (1000, 4))[:] = 8
+    arena.resize("b", 4000)[-1] = 9
+    contents = arena.describe()
+    arena.close()
+    again = Arena.open(tmp_path / "arena", contents)
+    assert again.array("a", (1,)).tolist() == [3] * 10
+    assert again.array("b", (1,))[-1].tolist() == [9, 9, 9, 9]
+    before = again.size
+    again.array("c", (1000, 4))  # goes where b was
+    assert again.size == before

@@ -28,9 +28,9 @@ class Shape:
 
 
 def _shape(name: str, *queries: str) -> Shape:
-    """The last query becomes the view `name`, those before it v1, v2, …"""
-    names = [f"v{i + 1}" for i in range(len(queries) - 1)] + [name]
-    views = (f"CREATE MATERIALIZED VIEW {n} AS {q};" for n, q in zip(names, queries, strict=True))
+    """The last query becomes the view `name`; one before it becomes another view, which it calls INNER."""
+    names = [f"{name}_inner"] * (len(queries) - 1) + [name]
+    views = (f"CREATE MATERIALIZED VIEW {n} AS {q.replace('INNER', f'{name}_inner')};" for n, q in zip(names, queries, strict=True))
     return Shape(name, "\n".join(views))
 
 
@@ -89,17 +89,17 @@ SHAPES = (
     _shape("slide_join", "SELECT b.bidder, a.seller FROM bids [RANGE 8 SECONDS SLIDE 4 SECONDS] b "
            "JOIN asks [RANGE 6 SECONDS] a ON b.auction = a.auction"),
     _shape("view_on_view", "SELECT auction, COUNT(*) AS n FROM bids [RANGE 8 SECONDS] GROUP BY auction",
-           "SELECT n, COUNT(*) AS auctions FROM v1 GROUP BY n"),
+           "SELECT n, COUNT(*) AS auctions FROM INNER GROUP BY n"),
     _shape("view_join", "SELECT auction, MAX(price) AS best FROM bids [RANGE 8 SECONDS] GROUP BY auction",
-           "SELECT b.bidder, v1.best FROM bids [RANGE 5 SECONDS] b JOIN v1 ON b.auction = v1.auction AND b.price = v1.best"),
+           "SELECT b.bidder, INNER.best FROM bids [RANGE 5 SECONDS] b JOIN INNER ON b.auction = INNER.auction AND b.price = INNER.best"),
     _shape("window_on_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
-           "SELECT bidder, n FROM v1 [RANGE 3 SECONDS] WHERE n > 1"),
+           "SELECT bidder, n FROM INNER [RANGE 3 SECONDS] WHERE n > 1"),
     _shape("rows_on_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
-           "SELECT * FROM v1 [ROWS 3]"),
+           "SELECT * FROM INNER [ROWS 3]"),
     _shape("nested", "SELECT tag, MAX(n) AS most FROM (SELECT tag, bidder, COUNT(*) AS n FROM bids [RANGE 7 SECONDS] "
            "GROUP BY tag, bidder) GROUP BY tag"),
     _shape("total_of_view", "SELECT bidder, SUM(price) AS s FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
-           "SELECT COUNT(*) AS n, MAX(s) AS top FROM v1"),
+           "SELECT COUNT(*) AS n, MAX(s) AS top FROM INNER"),
     _shape("shared_window", "SELECT b.bidder, a.seller FROM bids b JOIN asks a ON b.auction = a.auction WINDOW 4 SECONDS"),
 )
 

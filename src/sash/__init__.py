@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sash.session import Database
-    from sash.spark.database import SparkDatabase
+    from sash.spark_database import SparkDatabase
 
 __all__ = ["SashError", "SqlError", "connect"]
 
@@ -27,6 +27,6 @@ def connect(spark: SparkSession | None = None, **options: Any) -> Database | Spa
         from sash.session import Database
 
         return Database(**options)
-    from sash.spark.database import SparkDatabase
+    from sash.spark_database import SparkDatabase
 
     return SparkDatabase(spark, **options)

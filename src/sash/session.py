@@ -1,7 +1,7 @@
 """The facade: connect, declare, push rows, read answers.
 
     db = sash.connect()                     one engine in this process
-    db = sash.connect(spark, …)             the same statements on a SparkSession (sash.spark.database)
+    db = sash.connect(spark, …)             the same statements on a SparkSession (sash.spark_database)
 """
 
 from __future__ import annotations

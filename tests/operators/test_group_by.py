@@ -18,10 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sash.deltas import Delta, Layout
-from sash.errors import SashError
 from sash.logical.nodes import AggregateCall, Function
+from sash.logical.patterns import Pattern
+from sash.operators.base import Surroundings
 from sash.operators.group_by import GroupBy
-from sash.physical.group_by import GroupBySpec
+from sash.physical.specs import GroupBySpec, PortSpec
+from sash.scalar.evaluate import Failures
 from sash.schema import (
     BIGINT,
     BOOLEAN,
@@ -139,34 +141,34 @@ class Bench:
     """A GROUP BY over columns of some types."""
 
     def __init__(self, types: Sequence[Type], keys: Sequence[int], calls: Calls) -> None:
-        layout = Layout(schema(*((f"c{place}", type_) for place, type_ in enumerate(types))))
+        columns = schema(*((f"c{place}", type_) for place, type_ in enumerate(types)))
         made = tuple(AggregateCall(f, a, None if a is None else types[a]) for f, a in calls)
-        outputs = [types[key] for key in keys] + [call.type for call in made]
-        output = Layout(schema(*((f"o{place}", type_) for place, type_ in enumerate(outputs))))
-        self.spec = GroupBySpec(layout, tuple(keys), made, output)
+        names = tuple(f"o{place}" for place in range(len(keys) + len(made)))
+        self.spec = GroupBySpec(PortSpec(1, columns, Pattern.STRICT, ()), tuple(keys), made, names)
+        self.layout = self.spec.input.layout
         self.arena = Arena.anonymous()
         self.attach()
 
     def attach(self) -> None:
         self.interner = Interner(self.arena)
-        self.operator = GroupBy(self.spec, self.arena.scope("group"), self.interner)
+        self.operator = GroupBy(self.spec, Surroundings(self.arena.scope("group"), self.interner, Failures()))
 
     def delta(self, changes: Sequence[Change]) -> Delta:
-        types = self.spec.layout.schema.types
+        types = self.layout.schema.types
         columns = [[row[place] for _, row, _ in changes] for place in range(len(types))]
         arrays = [pa.array(column, type_.arrow) for column, type_ in zip(columns, types, strict=True)]
-        rows = encode(arrays, self.spec.layout, self.interner)
+        rows = encode(arrays, self.layout, self.interner)
         for place, type_ in enumerate(types):
             if type_ == DOUBLE:  # as they are, negative zeros too
                 raw = [struct.unpack("<q", struct.pack("<d", v))[0] if v is not None else 0 for v in columns[place]]
-                rows[:, self.spec.layout.lanes[place]] = raw
+                rows[:, self.layout.lanes[place]] = raw
         ts, weight = np.array([c[0] for c in changes], np.int64), np.array([c[2] for c in changes], np.int64)
         return Delta(rows, ts, np.full(len(changes), FOREVER), weight)
 
     def run(self, changes: Sequence[Change], now: int, begin: int | None = None) -> list[tuple[int, Row, int]]:
-        out = self.operator.run(self.delta(changes), now, begin)
+        out = self.operator.run([self.delta(changes)], now, begin)
         assert (np.diff(out.ts) >= 0).all() and (out.expiry == FOREVER).all() and (out.ts < now).all()
-        columns = [column.to_pylist() for column in decode(out.rows, self.spec.output, self.interner)]
+        columns = [column.to_pylist() for column in decode(out.rows, self.spec.layout, self.interner)]
         rows = [tuple(printed(v) for v in row) for row in zip(*columns, strict=True)] if columns else [()] * len(out)
         return list(zip(out.ts.tolist(), rows, out.weight.tolist(), strict=True))
 
@@ -405,9 +407,3 @@ def test_strings_that_are_kept_are_held() -> None:
         held |= {code for lane in lanes for code in rows[:, lane].tolist() if code}
     codes = np.array(sorted(held), np.int64)
     assert sorted(bench.interner.decode(codes).to_pylist()) == ["a", "b", "key"]
-
-
-def test_the_output_must_fit_the_calls() -> None:
-    layout = Layout(schema(("x", BIGINT)))
-    with pytest.raises(SashError, match="cannot give"):
-        GroupBySpec(layout, (0,), (AggregateCall(COUNT, None, None),), layout)

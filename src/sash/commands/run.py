@@ -55,7 +55,7 @@ def run_embedded(options: RunOptions) -> None:
 
 
 def run_on_spark(options: RunOptions) -> None:
-    from sash.spark.database import SparkDatabase
+    from sash.spark_database import SparkDatabase
     from sash.spark.session import local_session
 
     with Report() as report:

@@ -11,6 +11,7 @@ from sash.kernels.rows import Bytes, compare_rows
 
 Int64s = npt.NDArray[np.int64]
 
+FEW = 8  # rows of an instant that are compared one by one
 
 @kernel
 def longest_instant(ts: Int64s) -> int:
@@ -34,28 +35,40 @@ def net_changes(
         stop = start + 1
         while stop < len(ts) and ts[stop] == ts[start]:
             stop += 1
-        first = n
         if stop - start == 1:
             places[n], net[n] = start, weight[start]
-            n += 1
+        elif stop - start <= FEW:
+            _add_up_few(rows, start, stop, weight, lanes, places, net, n)
         else:
-            n = _add_up(rows, start, stop, weight, lanes, table, places, net, n)
-        kept = first
-        for k in range(first, n):
+            _add_up(rows, start, stop, weight, lanes, table, places, net, n)
+        for k in range(n, n + stop - start):
             if net[k]:
-                places[kept], net[kept] = places[k], net[k]
-                kept += 1
-        n, start = kept, stop
+                places[n], net[n] = places[k], net[k]
+                n += 1
+        start = stop
     return n
 
 
-@kernel
+@inlined
+def _add_up_few(
+    rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, places: Int64s, net: Int64s, n: int
+) -> None:
+    """Compare each row with those before it; its weight goes to the first equal one."""
+    for i in range(start, stop):
+        other = start
+        while other < i and not equal_lanes(rows, i, lanes, rows, other, lanes):
+            other += 1
+        places[n + i - start] = i
+        net[n + i - start] = 0
+        net[n + other - start] += weight[i]
+
+
+@inlined
 def _add_up(
     rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, table: Int64s, places: Int64s, net: Int64s, n: int
-) -> int:
-    """Entries of the table are rows of the instant, counted from 1; each row's sum is kept at its own place until the end."""
-    first = n - start
-    last = len(table) - 1
+) -> None:
+    """The same by hash. Entries of the table are rows of the instant, counted from 1."""
+    first, last = n - start, len(table) - 1
     for i in range(start, stop):
         tag = tag_of(hash_lanes(rows, i, lanes))
         slot = tag & last
@@ -63,19 +76,15 @@ def _add_up(
         while table[slot] and not ((table[slot] >> 32) & HALF == tag and equal_lanes(rows, i, lanes, rows, other, lanes)):
             slot = (slot + 1) & last
             other = start + (table[slot] & HALF) - 1
-        places[first + i] = i
-        net[first + i] = 0
-        if table[slot]:
-            net[first + other] += weight[i]
-        else:
+        if table[slot] == 0:
             table[slot] = (tag << 32) | (i - start + 1)
-            net[first + i] = weight[i]
+            other = i
+        places[first + i] = slot
+        net[first + i] = 0
+        net[first + other] += weight[i]
     for i in range(start, stop):
-        slot = tag_of(hash_lanes(rows, i, lanes)) & last
-        while table[slot]:
-            table[slot] = 0
-            slot = (slot + 1) & last
-    return first + stop
+        table[places[first + i]] = 0
+        places[first + i] = i
 
 
 @inlined

@@ -36,6 +36,24 @@ def order_of_doubles(bits: int) -> int:
     return bits ^ 0x7FFFFFFFFFFFFFFF if bits < 0 else bits
 
 
+@inlined
+def compare_column(
+    a: Int64s, i: int, b: Int64s, j: int, how: int, lane: int, starts: Int64s, lengths: Int64s, heap: Bytes
+) -> int:
+    """The order of two values that are not NULL: -1, 0 or 1."""
+    x, y = a[i, lane], b[j, lane]
+    if how == BY_STRING:
+        return compare_strings(x, y, starts, lengths, heap)
+    if how == BY_DOUBLE:
+        x, y = order_of_doubles(x), order_of_doubles(y)
+    elif how == BY_WIDE_DECIMAL:
+        if a[i, lane + 1] != b[j, lane + 1]:
+            return -1 if a[i, lane + 1] < b[j, lane + 1] else 1
+        # Low halves are compared without sign.
+        x, y = x ^ np.int64(-0x8000000000000000), y ^ np.int64(-0x8000000000000000)
+    return int(x > y) - int(x < y)
+
+
 @kernel
 def compare_rows(
     a: Int64s, i: int, b: Int64s, j: int, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
@@ -51,19 +69,25 @@ def compare_rows(
             if null_a != null_b:
                 return -1 if null_a else 1
             continue
-        x, y = a[i, lane], b[j, lane]
-        if how == BY_STRING:
-            order = compare_strings(x, y, starts, lengths, heap)
-            if order:
-                return order
+        order = compare_column(a, i, b, j, how, lane, starts, lengths, heap)
+        if order:
+            return order
+    return 0
+
+
+@kernel
+def compare_ordered(
+    a: Int64s, i: int, b: Int64s, j: int, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
+) -> int:
+    """The same for an ORDER BY: two more numbers in every line of `orders`, whether it is descending, and NULLs first."""
+    for column in range(len(orders)):
+        how, lane, mask, bit = orders[column, 0], orders[column, 1], orders[column, 2], orders[column, 3]
+        null_a, null_b = (a[i, mask] >> bit) & 1, (b[j, mask] >> bit) & 1
+        if null_a or null_b:
+            if null_a != null_b:
+                return -1 if null_a == orders[column, 5] else 1
             continue
-        if how == BY_DOUBLE:
-            x, y = order_of_doubles(x), order_of_doubles(y)
-        elif how == BY_WIDE_DECIMAL:
-            if a[i, lane + 1] != b[j, lane + 1]:
-                return -1 if a[i, lane + 1] < b[j, lane + 1] else 1
-            # Low halves are compared without sign.
-            x, y = x ^ np.int64(-0x8000000000000000), y ^ np.int64(-0x8000000000000000)
-        if x != y:
-            return -1 if x < y else 1
+        order = compare_column(a, i, b, j, how, lane, starts, lengths, heap)
+        if order:
+            return -order if orders[column, 4] else order
     return 0

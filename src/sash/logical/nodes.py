@@ -33,6 +33,28 @@ class Insertions:
         return self.input.schema
 
 
+@dataclass(frozen=True)
+class Deletions:
+    """DSTREAM: the rows that leave a view, as a stream, each at the instant it leaves."""
+
+    input: Plan
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """RSTREAM: at every instant at which an input changes, all rows of the view, as a stream."""
+
+    input: Plan
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
 class WindowKind(Enum):
     RANGE = "RANGE"  # by time; size in microseconds
     ROWS = "ROWS"  # by count; size in rows
@@ -54,7 +76,7 @@ class WindowSpec:
 class Window:
     """A stream cut to a window: from here on a relation that changes with time."""
 
-    input: Scan | Insertions
+    input: Stream
     spec: WindowSpec
 
     @property
@@ -106,30 +128,181 @@ class Join:
         return Schema(self.left.schema.fields + self.right.schema.fields)
 
 
+class Combination(Enum):
+    """How often a row is in the result, when it is n times in the left input and m times in the right one."""
+
+    UNION_ALL = "UNION ALL"  # n + m
+    INTERSECT_ALL = "INTERSECT ALL"  # min(n, m)
+    INTERSECT = "INTERSECT"  # min(1, n, m)
+    EXCEPT_ALL = "EXCEPT ALL"  # max(0, n - m)
+    EXCEPT = "EXCEPT"  # 1 if n > 0 and m = 0
+    SEMI = "SEMI"  # n if m > 0
+    ANTI = "ANTI"  # n if m = 0
+
+
+@dataclass(frozen=True)
+class Combine:
+    """Set operators over two inputs of equal types (NULLs are equal, as in DISTINCT); the names are the left one's.
+
+    SEMI and ANTI are what semi, anti and outer joins are made of: the right input is the pairs of the inner join, cut to the left
+    columns, so that `residual` conditions are in it already.
+    """
+
+    left: Plan
+    right: Plan
+    how: Combination
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+
+@dataclass(frozen=True)
+class Minus:
+    """Negation on key columns: for every key value, the youngest max(0, n - m) rows of the left input, whole.
+
+    n and m count the rows of the value on the left and on the right. NULL keys are a value like any other.
+    """
+
+    left: Plan
+    right: Plan
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+
+@dataclass(frozen=True)
+class Order:
+    """One column of an ORDER BY."""
+
+    column: int
+    is_descending: bool = False
+    nulls_first: bool = True  # Spark's default: NULLs first ascending, last descending
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first `count` rows of every partition after `offset` rows, in this order, ties by the full row; () = one partition.
+
+    With `numbered`, a last column BIGINT gives the row's number (ROW_NUMBER) in its partition, from 1.
+    """
+
+    input: Plan
+    partition: tuple[int, ...]
+    order: tuple[Order, ...]
+    count: int
+    offset: int = 0
+    numbered: str | None = None  # the name of that column
+
+    @cached_property
+    def schema(self) -> Schema:
+        extra = () if self.numbered is None else (Field(self.numbered, BIGINT),)
+        return Schema(self.input.schema.fields + extra)
+
+
+class Pairing(Enum):
+    RECENT = "RECENT"  # every right row with the youngest left row before it
+    CHRONICLE = "CHRONICLE"  # one to one, the oldest unused left row first; used rows are forgotten
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A FOLLOWED BY B: a stream of pairs with the right row's timestamp; left columns, then right ones.
+
+    left.ts <= right.ts, right.ts - left.ts < within (None: no limit), keys equal (and not NULL), residual true.
+    """
+
+    left: Stream
+    right: Stream
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    pairing: Pairing
+    within: int | None = None
+    residual: Expression | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema(self.left.schema.fields + self.right.schema.fields)
+
+
+@dataclass(frozen=True)
+class Emit:
+    """EMIT EVERY: the net changes of each period, stamped at its end. Only at the top of a view."""
+
+    input: Plan
+    period: int
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
 class Function(Enum):
+    """What a call makes of the non-NULL values of a group. Ties and orders are chosen such that the bag alone decides."""
+
     COUNT = "COUNT"
     SUM = "SUM"
     AVG = "AVG"
     MIN = "MIN"
     MAX = "MAX"
+    VAR_POP = "VAR_POP"
+    VAR_SAMP = "VAR_SAMP"  # NULL for one row
+    STDDEV_POP = "STDDEV_POP"
+    STDDEV_SAMP = "STDDEV_SAMP"
+    MEDIAN = "MEDIAN"
+    PERCENTILE_CONT = "PERCENTILE_CONT"  # between two values where the fraction falls between them
+    PERCENTILE_DISC = "PERCENTILE_DISC"  # the first value at or after the fraction
+    MIN_BY = "MIN_BY"  # the value beside the least second one; of several the least, NULL before all
+    MAX_BY = "MAX_BY"  # the value beside the greatest second one; of several the greatest, NULL after all
+    STRING_AGG = "STRING_AGG"  # in the order of the strings' bytes
+    BIT_AND = "BIT_AND"
+    BIT_OR = "BIT_OR"
+    BIT_XOR = "BIT_XOR"
+    BOOL_AND = "BOOL_AND"
+    BOOL_OR = "BOOL_OR"
+    ANY_VALUE = "ANY_VALUE"  # the least
+
+
+_OF_THE_ARGUMENT = {
+    Function.MIN, Function.MAX, Function.MIN_BY, Function.MAX_BY, Function.ANY_VALUE, Function.PERCENTILE_DISC,
+    Function.STRING_AGG, Function.BIT_AND, Function.BIT_OR, Function.BIT_XOR, Function.BOOL_AND, Function.BOOL_OR,
+}
 
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """An aggregate of one input column; COUNT(*) has none."""
+    """An aggregate of one input column; COUNT(*) has none.
+
+    `second` is the column that MIN_BY and MAX_BY order by; `parameter` is the fraction (a float) of a percentile, or the
+    separator of STRING_AGG. With `is_distinct` equal values count once.
+    """
 
     function: Function
     argument: int | None
     argument_type: Type | None
+    is_distinct: bool = False
+    second: int | None = None
+    second_type: Type | None = None
+    parameter: object = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The input columns it reads."""
+        return tuple(column for column in (self.argument, self.second) if column is not None)
 
     @property
     def type(self) -> Type:
-        """As in Spark SQL."""
+        """As in Spark SQL, but for PERCENTILE_DISC, which gives a value of the bag."""
         if self.function is Function.COUNT:
             return BIGINT
         assert self.argument_type is not None
-        if self.function in (Function.MIN, Function.MAX):
+        if self.function in _OF_THE_ARGUMENT:
             return self.argument_type
+        if self.function not in (Function.SUM, Function.AVG):
+            return DOUBLE
         if self.argument_type.kind is Kind.DECIMAL:
             p, s = self.argument_type.precision, self.argument_type.scale
             if self.function is Function.SUM:
@@ -159,13 +332,15 @@ class Aggregate:
         return Schema(tuple(Field(n, t) for n, t in zip(self.names, types, strict=True)))
 
 
-Plan = Scan | Insertions | Window | Filter | Project | Join | Aggregate
+Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
+
+Plan = Stream | Window | Filter | Project | Join | Combine | Minus | Top | Emit | Aggregate
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:
     if isinstance(plan, Scan):
         return ()
-    if isinstance(plan, Join):
+    if isinstance(plan, Join | Combine | Minus | Sequence):
         return (plan.left, plan.right)
     return (plan.input,)
 

@@ -9,22 +9,12 @@ from sash.operators.base import Operator, Surroundings
 from sash.operators.changes import Insertions
 from sash.operators.expire import expire
 from sash.operators.filter import Filter
-from sash.operators.group_by import GroupBy as _GroupBy
+from sash.operators.group_by import GroupBy
 from sash.operators.join import Join, SignedJoin
 from sash.operators.project import Project
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
 from sash.physical import specs
 from sash.physical.specs import Spec
-
-class GroupBy(Operator):
-    def __init__(self, spec, surroundings):
-        super().__init__(spec.layout)
-        from sash.physical.group_by import GroupBySpec
-        self.g = _GroupBy(GroupBySpec(spec.input.layout, spec.keys, spec.calls, spec.layout), surroundings.scope, surroundings.interner)
-
-    def run(self, inputs, now, begin):
-        return self.g.run(inputs[0], now, begin)
-
 
 _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.TimeWindowSpec: TimeWindow,

@@ -20,6 +20,9 @@ from sash.schema import FOREVER, Kind, Type
 from sash.state.interner import Interner
 
 
+CHUNK = 1 << 13  # rows whose table fits into a near cache
+
+
 class NetChanges:
     """Adds up and orders signed changes."""
 
@@ -28,19 +31,30 @@ class NetChanges:
         self._orders = column_orders(layout)
         self._interner = interner
 
-    def __call__(self, delta: Delta) -> Delta:
+    def per_instant(self, delta: Delta) -> Delta:
+        """What every instant really changed."""
         if not len(delta):
             return delta
-        places, net = np.empty(len(delta), np.int64), np.empty(len(delta), np.int64)
-        table = np.zeros(1 << (2 * kernel.longest_instant(delta.ts)).bit_length(), np.int64)
-        count = kernel.net_changes(delta.rows, delta.ts, delta.weight, self._lanes, table, places, net)
-        places, net = places[:count], net[:count]
+        places, net = self._add_up(delta, delta.ts)
         strings = self._interner
         kernel.order_instants(
             delta.rows, delta.ts, places, net, self._orders, strings.starts, strings.lengths, strings.heap,
             np.empty_like(places), np.empty_like(net),
         )
-        return Delta(delta.rows[places], delta.ts[places], np.full(count, FOREVER), net)
+        return Delta(delta.rows[places], delta.ts[places], np.full(len(net), FOREVER), net)
+
+    def over_all(self, delta: Delta) -> Delta:
+        """What all instants together changed, in no order. Most rows come and go soon: first chunk by chunk, then the rest."""
+        for size in (CHUNK, max(1, len(delta))):
+            places, net = self._add_up(delta, np.arange(len(delta)) // size)
+            delta = Delta(delta.rows[places], delta.ts[places], delta.expiry[places], net)
+        return delta
+
+    def _add_up(self, delta: Delta, groups: Int64s) -> tuple[Int64s, Int64s]:
+        places, net = np.empty(len(delta), np.int64), np.empty(len(delta), np.int64)
+        table = np.zeros(1 << (2 * kernel.longest_instant(groups)).bit_length(), np.int64)
+        count = kernel.net_changes(delta.rows, groups, delta.weight, self._lanes, table, places, net)
+        return places[:count], net[:count]
 
 
 class Insertions(Operator):
@@ -51,12 +65,14 @@ class Insertions(Operator):
         self._net = NetChanges(spec.layout, surroundings.interner)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        net = self._net(inputs[0])
+        net = self._net.per_instant(inputs[0])
         return repeat(net, np.maximum(net.weight, 0))
 
 
 def repeat(delta: Delta, times: Int64s) -> Delta:
     """Every change so many times, each with the weight one of its sign."""
+    if (times == 1).all():
+        return Delta(delta.rows, delta.ts, delta.expiry, np.sign(delta.weight))
     places = np.repeat(np.arange(len(delta)), times)
     return Delta(delta.rows[places], delta.ts[places], delta.expiry[places], np.sign(delta.weight[places]))
 

@@ -40,9 +40,12 @@ class ExpireInOrder(Operator):
         cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()
-            out.count = kernel.expire_fifo(
-                delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._expiry,
-                self._weight, out.rows, out.ts, out.weight,
+            rows, ts, _, weight = out.room
+            out.add(
+                kernel.expire_fifo(
+                    delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._expiry,
+                    self._weight, rows, ts, weight,
+                )
             )
         return pieces.delta()
 
@@ -79,9 +82,12 @@ class ExpireByHeap(Operator):
         cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()
-            out.count = kernel.expire_heap(
-                delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._weight,
-                self._free, self._keys, self._slots, out.rows, out.ts, out.weight,
+            rows, ts, _, weight = out.room
+            out.add(
+                kernel.expire_heap(
+                    delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._weight,
+                    self._free, self._keys, self._slots, rows, ts, weight,
+                )
             )
         return pieces.delta()
 

@@ -7,53 +7,57 @@ Output:      signed; a group leaves with its last row; without keys there is one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Layout
 from sash.kernels.group_by import group_rows
 from sash.kernels.group_registers import BEGUN
 from sash.kernels.rounding import SCRATCH
-from sash.physical.group_by import GroupBySpec
+from sash.operators.base import Operator, Surroundings
+from sash.physical.group_by import group_tables
+from sash.physical.specs import GroupBySpec
 from sash.schema import FOREVER
-from sash.state.arena import Scope
 from sash.state.groups import Groups
-from sash.state.interner import Interner
 from sash.state.lanes import string_lanes
 
 ALWAYS = -(2**63)
 
 
-class GroupBy:
+class GroupBy(Operator):
     """Keep one output row for every group of equal keys."""
 
-    def __init__(self, spec: GroupBySpec, scope: Scope, interner: Interner) -> None:
+    def __init__(self, spec: GroupBySpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
         self.spec = spec
-        self.groups = Groups(scope, spec.tables, spec.output.width)
-        self._interner = interner
-        self._key = np.zeros((1, spec.output.width), np.int64)
+        self._tables = group_tables(spec)
+        self.groups = Groups(surroundings.scope, self._tables, self.layout.width)
+        self._interner = interner = surroundings.interner
+        self._key = np.zeros((1, self.layout.width), np.int64)
         self._limbs = np.zeros(SCRATCH, np.int64)
-        codes = string_lanes(spec.output)
+        codes = string_lanes(self.layout)
         if len(codes):
             interner.hold(lambda: (self.groups.lines, codes))
-        if spec.tables.string_extremes:
+        if self._tables.string_extremes:
             interner.hold(self.groups.string_values)
 
-    def run(self, delta: Delta, now: int, begin: int | None) -> Delta:
-        """The changes of the output before `now`. `begin` is the instant of the first row of any stream, once known."""
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
         shown_from = ALWAYS
         if not self.spec.keys and not self.groups.registers[BEGUN]:
             shown_from = FOREVER
             if begin is not None and begin < now:
                 shown_from = begin
-                delta = _with_beginning(delta, begin, self.spec)
+                delta = _with_beginning(delta, begin, self.spec.input.layout)
                 self.groups.registers[BEGUN] = 1
-        return self._changes(delta, shown_from) if len(delta) else Delta.empty(self.spec.output.width)
+        return self._changes(delta, shown_from) if len(delta) else self.nothing
 
     def _changes(self, delta: Delta, shown_from: int) -> Delta:
-        rows = np.empty((2 * len(delta), self.spec.output.width), np.int64)
+        rows = np.empty((2 * len(delta), self.layout.width), np.int64)
         ts, weight = np.empty(2 * len(delta), np.int64), np.empty(2 * len(delta), np.int64)
         self.groups.widen(delta.rows, delta.weight)
-        tables, interner = self.spec.tables, self._interner
+        tables, interner = self._tables, self._interner
         place, at = 0, 0
         while True:
             groups = self.groups
@@ -68,11 +72,11 @@ class GroupBy:
             self.groups.grow()
 
 
-def _with_beginning(delta: Delta, begin: int, spec: GroupBySpec) -> Delta:
+def _with_beginning(delta: Delta, begin: int, layout: Layout) -> Delta:
     """A row of NULLs and no weight at the beginning: it changes nothing, but the one group is there."""
-    row = np.zeros((1, spec.layout.width), np.int64)
-    row[0, spec.layout.values :] = -1
+    row = np.zeros((1, layout.width), np.int64)
+    row[0, layout.values :] = -1
     stamp = np.array([begin], np.int64)
     nothing = Delta(row, stamp, np.array([FOREVER], np.int64), np.zeros(1, np.int64))
     before, after = delta.split(begin)
-    return Delta.concatenate([before, nothing, after], spec.layout.width)
+    return Delta.concatenate([before, nothing, after], layout.width)

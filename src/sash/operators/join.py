@@ -11,7 +11,7 @@ A NULL key equals nothing, so rows with one are neither kept nor paired. Without
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from sash.kernels import join as kernel
 from sash.operators.base import Operator, Surroundings
 from sash.operators.pieces import Pieces
 from sash.physical.specs import JoinSpec, SignedJoinSpec
-from sash.schema import FOREVER
 from sash.state.bag import KeyedBag
 from sash.state.row_log import RowLog
+
+SLICE = 1 << 14  # rows of a side that a log makes room for at once
 
 
 class Side:
@@ -59,23 +60,26 @@ class Join(Operator):
         left, right = inputs
         if not len(left) and not len(right):
             return self.nothing
-        for log, delta, other in zip(self._logs, (left, right), (right, left), strict=True):
-            log.reserve(len(delta), first_instant(delta, other))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))
-        while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
-            out = pieces.next()
-            out.count = self._join(left, right, cursor, out.rows, out.ts, out.expiry, out.weight)
+        pieces = Pieces(self.layout.width, len(left) + len(right))
+        for part in in_slices(left, right):
+            self._join(*part, pieces)
         return pieces.delta()
 
-    def _join(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
+    def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
         l_log, r_log = self._logs
-        count: int = kernel.join_expiring(
-            left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight, self._left.lanes,
-            self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, l_log.registers, l_log.rows,
-            l_log.expiry, l_log.weight, l_log.previous, l_log.table, r_log.registers, r_log.rows, r_log.expiry, r_log.weight,
-            r_log.previous, r_log.table, *out,
-        )
-        return count
+        now = min(int(delta.ts[0]) for delta in (left, right) if len(delta))
+        l_log.reserve(len(left), now)
+        r_log.reserve(len(right), now)
+        cursor = np.zeros(3, np.int64)
+        while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
+            out = pieces.next()
+            out.add(
+                kernel.join_expiring(
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight,
+                    self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor,
+                    l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table, *out.room,
+                )
+            )
 
 
 class SignedJoin(Operator):
@@ -100,7 +104,8 @@ class SignedJoin(Operator):
         cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))
         while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
             out = pieces.next()
-            out.count = self._join(left, right, cursor, out.rows, out.ts, out.weight)
+            rows, ts, _, weight = out.room
+            out.add(self._join(left, right, cursor, rows, ts, weight))
         return pieces.delta()
 
     def _join(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
@@ -115,6 +120,13 @@ class SignedJoin(Operator):
         return count
 
 
-def first_instant(*deltas: Delta) -> int:
-    """No probe of these changes happens before it."""
-    return min((int(delta.ts[0]) for delta in deltas if len(delta)), default=FOREVER)
+def in_slices(left: Delta, right: Delta) -> Iterator[tuple[Delta, Delta]]:
+    """Both inputs cut at the same instants, so that a log need not have room for more than a slice of new rows."""
+    while len(left) > SLICE or len(right) > SLICE:
+        cut = min(int(delta.ts[SLICE]) for delta in (left, right) if len(delta) > SLICE)
+        parts, rests = zip(*(delta.split(cut) for delta in (left, right)), strict=True)
+        if not len(parts[0]) and not len(parts[1]):
+            break  # one instant with more rows than a slice
+        yield parts
+        left, right = rests
+    yield left, right

@@ -9,18 +9,27 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.schema import FOREVER
 
-SMALLEST, LARGEST = 256, 1 << 20
+SMALLEST, LARGEST = 256, 1 << 18
 
 
 @dataclass
 class Piece:
-    """Room for rows, and how many a kernel has written."""
+    """Room for changes, and how many kernels have written."""
 
     rows: Int64s
     ts: Int64s
     expiry: Int64s
     weight: Int64s
     count: int = 0
+
+    @property
+    def room(self) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+        """What is left to write to."""
+        n = self.count
+        return self.rows[n:], self.ts[n:], self.expiry[n:], self.weight[n:]
+
+    def add(self, count: int) -> None:
+        self.count += count
 
     def delta(self) -> Delta:
         n = self.count
@@ -36,6 +45,9 @@ class Pieces:
         self._pieces: list[Piece] = []
 
     def next(self) -> Piece:
+        """A piece with room in it."""
+        if self._pieces and self._pieces[-1].count < len(self._pieces[-1].ts):
+            return self._pieces[-1]
         room = self._room
         self._room = min(2 * room, LARGEST)
         piece = Piece(

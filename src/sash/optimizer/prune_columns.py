@@ -90,8 +90,8 @@ def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
     """Groups are made by all keys; a call that nobody reads is left out."""
     count = len(plan.keys)
     calls = [place for place in range(len(plan.calls)) if count + place in wanted]
-    arguments = {plan.calls[place].argument for place in calls}
-    below, places = _prune(plan.input, set(plan.keys) | {a for a in arguments if a is not None})
+    arguments = {column for place in calls for column in plan.calls[place].columns}
+    below, places = _prune(plan.input, set(plan.keys) | arguments)
     kept = tuple(_moved(plan.calls[place], places) for place in calls)
     names = plan.names[:count] + tuple(plan.names[count + place] for place in calls)
     moved = {place: place for place in range(count)} | {count + place: count + i for i, place in enumerate(calls)}
@@ -99,7 +99,11 @@ def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
 
 
 def _moved(call: AggregateCall, places: Places) -> AggregateCall:
-    return call if call.argument is None else replace(call, argument=places[call.argument])
+    return replace(call, argument=_place(call.argument, places), second=_place(call.second, places))
+
+
+def _place(column: int | None, places: Places) -> int | None:
+    return None if column is None else places[column]
 
 
 def _same(plan: Plan) -> Places:

@@ -9,13 +9,12 @@ which cells, calls say how an output column is made from them; calls over one co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from sash.deltas import MASK_BITS, Int64s, Layout
-from sash.errors import SashError
+from sash.deltas import MASK_BITS, Int64s
 from sash.logical.nodes import AggregateCall, Function
+from sash.physical.specs import GroupBySpec
 from sash.schema import Kind, Type
 
 # Cells that every group has: rows, the next touched group, whether its row is shown, its tag in the hash table.
@@ -40,25 +39,6 @@ EXTREME_ORDER, EXTREME_IS_MAX, EXTREME_CELL, EXTREME_COLUMNS = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class GroupBySpec:
-    """Which columns group the rows, and what is made of each group. The output is the keys, then the calls."""
-
-    layout: Layout
-    keys: tuple[int, ...]
-    calls: tuple[AggregateCall, ...]
-    output: Layout
-
-    def __post_init__(self) -> None:
-        types = [self.layout.schema.types[key] for key in self.keys] + [call.type for call in self.calls]
-        if tuple(types) != self.output.schema.types:
-            raise SashError(f"a GROUP BY of ({', '.join(map(str, types))}) cannot give ({self.output.schema})")
-
-    @cached_property
-    def tables(self) -> GroupTables:
-        return _TableBuilder(self).build()
-
-
-@dataclass(frozen=True)
 class GroupTables:
     """What the kernel reads. `key_bits` has, for every mask lane of the output, the bits that belong to keys."""
 
@@ -72,9 +52,14 @@ class GroupTables:
     string_extremes: tuple[int, ...]
 
 
+def group_tables(spec: GroupBySpec) -> GroupTables:
+    return _TableBuilder(spec).build()
+
+
 class _TableBuilder:
     def __init__(self, spec: GroupBySpec) -> None:
         self.spec = spec
+        self.input, self.output = spec.input.layout, spec.layout
         self.cells = FIRST_CELL
         self.doubles = 0
         self.feeds: list[list[int]] = []
@@ -93,14 +78,14 @@ class _TableBuilder:
     def _keys(self) -> list[list[int]]:
         lines = []
         for place, key in enumerate(self.spec.keys):
-            type_ = self.spec.layout.schema.types[key]
-            nulls = [*self.spec.layout.mask(key), *self.spec.output.mask(place)]
+            type_ = self.input.schema.types[key]
+            nulls = [*self.input.mask(key), *self.output.mask(place)]
             for lane in range(type_.lanes):
-                lines.append([self.spec.layout.lanes[key] + lane, int(type_.kind is Kind.DOUBLE), *nulls])
+                lines.append([self.input.lanes[key] + lane, int(type_.kind is Kind.DOUBLE), *nulls])
         return lines
 
     def _key_bits(self) -> Int64s:
-        bits = np.zeros(self.spec.output.width - self.spec.output.values, np.int64)
+        bits = np.zeros(self.output.width - self.output.values, np.int64)
         for place in range(len(self.spec.keys)):
             bits[place // MASK_BITS] |= 1 << place % MASK_BITS
         return bits
@@ -108,7 +93,7 @@ class _TableBuilder:
     def _call(self, place: int, call: AggregateCall) -> list[int]:
         column = len(self.spec.keys) + place
         cell, part = self._input(call)
-        to = [self.spec.output.lanes[column], *self.spec.output.mask(column)]
+        to = [self.output.lanes[column], *self.output.mask(column)]
         line = [_call_kind(call), cell, *to, part, call.type.lanes]
         if call.argument_type is None or call.type.kind is not Kind.DECIMAL:
             return [*line, 1, 0, 0]
@@ -141,7 +126,7 @@ class _TableBuilder:
 
     def _feed(self, kind: int, argument: int, part: int) -> int:
         cell = self.cells
-        self.feeds.append([kind, self.spec.layout.lanes[argument], *self.spec.layout.mask(argument), cell, part])
+        self.feeds.append([kind, self.input.lanes[argument], *self.input.mask(argument), cell, part])
         self.cells += CELLS[kind]
         return cell
 

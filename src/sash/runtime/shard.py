@@ -170,12 +170,12 @@ class Shard:
 
     def _changes(self, view: View, feed: Feed) -> Iterator[Packet]:
         """The changelog of a view in this step, and the net of it."""
-        net = self._net[view.name](feed.delta)
+        net = self._net[view.name].per_instant(feed.delta)
         if not len(net):
             return
         changes = self._to_arrow(view, repeat(net, np.abs(net.weight)))
         yield Packet(OUTSIDE, self._shard, Cargo.CHANGES, view.name, -1, self._shard, batch_body(changes))
-        whole = self._net[view.name](Delta(net.rows, np.zeros(len(net), np.int64), net.expiry, net.weight))
+        whole = self._net[view.name].over_all(net)
         columns = decode(whole.rows, view.spec.layout, self._interner)
         batch = pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=[*view.schema.names, "_weight"])
         yield Packet(OUTSIDE, self._shard, Cargo.NET, view.name, -1, self._shard, batch_body(batch))

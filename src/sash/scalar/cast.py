@@ -22,6 +22,7 @@ from sash.errors import SashError
 from sash.scalar import decimals, parse_text, print_text
 from sash.scalar.arrays import Mask, Numbers, array_of, blank, combined, nulls, numbers, truth, zero
 from sash.scalar.calendar import DAY, outside
+from sash.scalar.doubles import CERTAIN, round_doubles
 from sash.schema import SECOND, Kind
 
 Casted = tuple[pa.Array, Mask]
@@ -30,7 +31,8 @@ Caster = Callable[[pa.Array, pa.DataType], Casted]
 
 def try_cast(array: pa.Array, target: pa.DataType) -> tuple[pa.Array, pa.BooleanArray]:
     """The values in the target type, NULL where that fails; the mask is true where it failed."""
-    array = ordinary(combined(array))
+    array = combined(array)
+    array = array if array.type == target else ordinary(array)
     if array.type == target:
         return array, pa.array(_none(array))
     if pa.types.is_null(array.type):
@@ -124,12 +126,16 @@ def _whole(values: Numbers, target: pa.DataType, null: Mask) -> Casted:
 
 def _double_to_decimal(array: pa.Array, target: pa.DataType) -> Casted:
     """By the shortest digits that read back as the value, as Spark does: 1.005 is 1.01 in two places."""
-    size = np.abs(numbers(array))
+    values, null = numbers(array), nulls(array)
+    size = np.abs(values)
+    if target.scale <= 15 and (size < CERTAIN / 10.0**target.scale).all():
+        digits = np.rint(round_doubles(values, target.scale, decimals.HALF_UP) * 10.0**target.scale)
+        return decimals.rescale(decimals.from_unscaled(digits.astype(np.int64), target.scale, null), target)
     failed = ~(size < 10.0 ** (target.precision - target.scale))
     tiny = size < 10.0 ** -(target.scale + 1)
     texts = pc.if_else(pa.array(tiny), "0", blank(array, failed).cast(pa.string()))
     result, refused = parse_text.to_decimal(pc.if_else(array.is_valid(), texts, None), target)
-    return result, (failed & ~nulls(array)) | refused
+    return result, (failed & ~null) | refused
 
 
 def _decimal_to_integer(array: pa.Array, target: pa.DataType) -> Casted:

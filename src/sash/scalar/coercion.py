@@ -98,8 +98,8 @@ def _common_of_two(left: Type, right: Type) -> Type:
 
 
 def common_type(types: Iterable[Type]) -> Type:
-    """The type of values put side by side: CASE, COALESCE, UNION."""
-    return reduce(_common_of_two, types)
+    """The type of values put side by side: CASE, COALESCE, UNION. STRING takes in types that do not meet otherwise."""
+    return reduce(_common_of_two, sorted(types, key=lambda type_: type_ != STRING))
 
 
 def comparison_type(left: Type, right: Type) -> Type:

@@ -14,9 +14,10 @@ from sash.scalar.arrays import Mask, array_of, blank, nulls, truth
 
 WIDEST = 76  # digits of Arrow's 256-bit decimals
 HALF_UP = "half_towards_infinity"  # Arrow's name for ties away from zero
+HALF_EVEN = "half_to_even"
 DOWN = "towards_zero"
+ROUNDING = {HALF_UP: decimal.ROUND_HALF_UP, HALF_EVEN: decimal.ROUND_HALF_EVEN, DOWN: decimal.ROUND_DOWN}
 
-_ROUNDING = {HALF_UP: decimal.ROUND_HALF_UP, DOWN: decimal.ROUND_DOWN}
 _PYTHON = decimal.Context(prec=160, rounding=decimal.ROUND_DOWN)  # 160 digits: of a product all, of a quotient enough
 
 
@@ -29,7 +30,7 @@ def compute(
             return rescale(_in_arrow(operation, _as(width, left), _as(width, right), target), target, mode)
         except ValueError:  # more digits than this width has
             continue
-    return _in_python(operation, left, right, target, _ROUNDING[mode])
+    return _in_python(operation, left, right, target, ROUNDING[mode])
 
 
 def rescale(array: pa.Array, target: pa.DataType, mode: str = HALF_UP) -> tuple[pa.Array, Mask]:

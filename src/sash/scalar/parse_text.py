@@ -130,8 +130,9 @@ def micros_of(parts: pa.StructArray) -> tuple[Numbers, Mask]:
 def _offset(parts: pa.StructArray) -> Numbers:
     """Seconds east of Greenwich."""
     zones = pc.extract_regex(_texts(parts, "zone"), r"(?P<sign>[+-])(?P<hour>\d{1,2}):?(?P<minute>\d{2})?$")
-    seconds = _part(zones, "hour", 0) * 3600 + _part(zones, "minute", 0) * 60
-    return np.where(truth(pc.equal(_texts(zones, "sign"), "-")), -seconds, seconds)
+    seconds: Numbers = _part(zones, "hour", 0) * 3600 + _part(zones, "minute", 0) * 60
+    seconds[truth(pc.equal(_texts(zones, "sign"), "-"))] *= -1
+    return seconds
 
 
 def _part(parts: pa.StructArray, name: str, default: int) -> Numbers:

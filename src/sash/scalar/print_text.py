@@ -18,7 +18,8 @@ def from_double(array: pa.Array) -> pa.Array:
     with_point = pc.if_else(pc.match_substring(texts, "."), texts, pc.binary_join_element_wise(texts, ".0", ""))
     if pc.all(plain).as_py():
         return with_point
-    texts = pc.if_else(plain, with_point, _scientific(texts))
+    other = pc.invert(pc.fill_null(plain, True))
+    texts = pc.replace_with_mask(with_point, other, _scientific(texts.filter(other)))
     texts = pc.if_else(pc.is_nan(array), "NaN", texts)
     texts = pc.if_else(pc.equal(array, float("inf")), "Infinity", texts)
     return pc.if_else(pc.equal(array, float("-inf")), "-Infinity", texts)

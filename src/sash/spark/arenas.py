@@ -55,6 +55,14 @@ class HeldArena:
         self._write_meta(replace(self.meta, is_dirty=True))
         return Arena.open(self.path, self.meta.contents)
 
+    def peek(self) -> Arena:
+        """A private copy of the arena as it is: what is written to it is not kept."""
+        arena = Arena.open(self.path, self.meta.contents)
+        try:
+            return arena.fork()
+        finally:
+            arena.close()
+
     def reset(self, meta: Meta) -> None:
         """An empty file, about to be filled with the state that `meta` tells of."""
         self._write_meta(replace(meta, is_dirty=True))

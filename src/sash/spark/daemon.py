@@ -1,7 +1,7 @@
 """The daemon that forks Python workers, with everything that they need loaded before the first fork.
 
-Spark runs it by name (`spark.python.daemon.module`). Without it every worker of a query would import Sash, pyarrow and numba
-for itself, about a second each.
+Spark runs it by name (`spark.python.daemon.module`). Without it every worker of a query would import Sash, pyarrow
+and numba for itself, about a second each.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
-from sash.errors import SashError
+from sash.errors import SashError, choices
 from sash.logical.streams import StreamSpec
 from sash.physical.job import Job
 from sash.runtime.packing import pack_split
@@ -24,11 +24,7 @@ from sash.spark.wire import to_batches
 
 def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
     """The rows of a DataFrame as packets."""
-    if is_stamped(stream):
-        raise SashError(
-            f'stream "{stream.name}" comes as a DataFrame and has no timestamps',
-            "say TIMESTAMP BY with one of its columns: times of arrival would differ when a batch is read again",
-        )
+    _check(stream, frame)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -38,3 +34,17 @@ def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
         yield from to_batches(pack_split(job, stream, context.partitionId(), result.batch, result.dead, None))
 
     return frame.select(*stream.schema.names).mapInArrow(pack, SPARK_SCHEMA)
+
+
+def _check(stream: StreamSpec, frame: DataFrame) -> None:
+    if is_stamped(stream):
+        raise SashError(
+            f'stream "{stream.name}" comes as a DataFrame and has no timestamps',
+            "say TIMESTAMP BY with one of its columns: times of arrival would differ when a batch is read again",
+        )
+    there = {name.lower() for name in frame.columns}
+    for name in stream.schema.names:
+        if name.lower() not in there:
+            raise SashError(
+                f'the DataFrame of stream "{stream.name}" has no column "{name}"', f"it has: {choices(frame.columns)}"
+            )

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,32 +22,24 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
 from sash.physical.job import Job, View
-from sash.runtime.packets import Cargo, changes_schema
+from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.sources.listing import list_files
-from sash.spark.arenas import run_lock
+from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, find_checkpoint, make_checkpoint
 from sash.spark.failures import explain
 from sash.spark.folder import Folder
-from sash.spark.frames import pack_frame
 from sash.spark.keeper import STAGE, MakeEngine
 from sash.spark.live import LiveAnswer
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
+from sash.spark.pipeline import configured, look, streaming
 from sash.spark.planner import is_file_stream
-from sash.spark.settings import Settings, to_text
-from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
-from sash.spark.stage import stage
+from sash.spark.settings import Settings
+from sash.spark.stage import looking_stage, stage
 from sash.spark.wire import from_batch
 
 POLL = 0.2  # seconds between two looks at a running query
-
-# A query's stages are planned once, and move few rows with large bodies.
-QUERY_CONFIGURATION = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
-}
 
 
 class SparkHost:
@@ -72,12 +64,14 @@ class SparkHost:
         self._checkpoint = self._open(folder, target, base)
         arenas = Path(tempfile.gettempdir()) / "sash-arenas" / self._checkpoint.number
         self._settings = Settings(
-            str(base), folder, target, arenas, batch_rows, flush=flush and not self._frames, until=until
+            str(base), folder, target, arenas, frozenset(self._frames), batch_rows,
+            flush=flush and not self._frames, until=until,
         )
-        self._live: dict[str, LiveAnswer] | None = None
-        self._live_lock = threading.Lock()
+        self._live: dict[str, LiveAnswer] = {}
+        self._between_batches = threading.RLock()  # held by a batch, or by who wants the state to stand still
         self._query: StreamingQuery | None = None
-        self._clock = 0.0
+        self._held = ExitStack()  # the lock on the checkpoint, while a query runs
+        self._started = self._told = 0.0
 
     @property
     def is_finished(self) -> bool:
@@ -95,6 +89,7 @@ class SparkHost:
             return
         self._run_bounded()
         if self._flush and self._frames:
+            # Only when the DataFrames are drained is it known that the end has come.
             self._checkpoint.ask({"end": 1})
             self._run_bounded()
         if self._flush:
@@ -118,10 +113,11 @@ class SparkHost:
         self._checkpoint.ask({"advance": now})
 
     def stop(self) -> None:
-        """Stop after the batch at hand is abandoned; a later run goes on with it."""
+        """Stop; the batch at hand is given up, and a later run begins with it."""
         query, self._query = self._query, None
         if query is not None:
             query.stop()
+        self._held.close()
 
     def close(self) -> None:
         """Stop, and delete what was only for this process."""
@@ -131,9 +127,18 @@ class SparkHost:
             shutil.rmtree(self._settings.arenas, ignore_errors=True)
 
     def view(self, name: str) -> pa.Table:
-        """The answer of a view over all rows taken in so far."""
+        """The answer of a view over all rows taken in so far, final or not."""
         self._view(name)
-        return self._answers(None)[name].rows()
+        with self._explained(), self._between_batches:
+            if self._query is not None and (failure := self._query.exception()) is not None:
+                raise failure
+            return self._answers()[name].rows(self._ahead(name))
+
+    def final(self, name: str) -> pa.Table:
+        """The answer of a view as far as it is final."""
+        self._view(name)
+        with self._between_batches:
+            return self._answers()[name].rows()
 
     def changes(self, name: str) -> DataFrame:
         """The changelog of a view, as a streaming DataFrame."""
@@ -146,12 +151,12 @@ class SparkHost:
     def write_final(self) -> None:
         """Write the answer of every view to its file."""
         for view in self.job.views:
-            write_answer(self._settings.output, view, self.view(view.name))
+            write_answer(self._settings.output, view, self.final(view.name))
 
     def _open(self, folder: Folder, output: Folder, base: Path) -> Checkpoint:
         """Mistakes of the user come out here, before anything starts."""
         for stream in self.job.streams:
-            if is_file_stream(stream):
+            if is_file_stream(stream, self._frames):
                 list_files(stream, base)
         found = find_checkpoint(folder, self.job)
         if found is not None:
@@ -166,69 +171,70 @@ class SparkHost:
         raise SashError(f'unknown view "{name}"', f"views are: {choices(view.name for view in self.job.views)}")
 
     def _run_bounded(self) -> None:
-        with run_lock(self._settings.arenas), self._explained():
-            self._begin({"availableNow": True})
+        with self._explained():
             try:
+                self._begin({"availableNow": True})
                 while self._query is not None and not self._query.awaitTermination(POLL):
                     pass
             finally:
                 self.stop()
 
     def _begin(self, trigger: Mapping[str, object]) -> None:
-        self._clock = time.monotonic()
-        self._started = self._clock
-        self._spark.dataSource.register(SashSource)
-        with self._configured():
-            writer = self._packets().writeStream.foreachBatch(self._take)
-            writer = writer.option("checkpointLocation", self._settings.checkpoint.child("spark").place)
-            self._query = writer.trigger(**trigger).queryName("sash").start()
-
-    def _packets(self) -> DataFrame:
-        """The whole pipeline; what comes out is for the driver."""
-        packets = self._spark.readStream.format(FORMAT).option(OPTION, to_text(self.job, self._settings)).load()
-        for name, frame in self._frames.items():
-            packets = packets.unionByName(pack_frame(self.job, self.job.stream(name), frame))
-        for level in range(1, self.job.levels + 1):
-            run = stage(self.job, self._settings, level, self._make_engine)
-            packets = packets.repartitionById(self.job.shards, "shard").mapInArrow(run, SPARK_SCHEMA)
-        return packets
+        self._held.enter_context(run_lock(self._settings.arenas))
+        self._started = self._told = time.monotonic()
+        job, settings = self.job, self._settings
+        with configured(self._spark, settings.checkpoint):
+            packets = streaming(
+                self._spark, job, settings, self._frames, lambda level: stage(job, settings, level, self._make_engine)
+            )
+            writer = packets.writeStream.foreachBatch(self._take).queryName("sash")
+            writer = writer.option("checkpointLocation", settings.checkpoint.child("spark").place)
+            self._query = writer.trigger(**trigger).start()
 
     def _take(self, packets: DataFrame, batch: int) -> None:
         """Run a batch; add up what it tells."""
-        facts = []
-        answers = self._answers(batch)
-        for record_batch in packets.toArrow().to_batches():
-            for packet in from_batch(record_batch):
+        with self._between_batches:
+            answers = self._answers(batch)
+            facts = []
+            for packet in _collected(packets):
                 if packet.cargo is Cargo.NET:
                     answers[packet.name].add(pa.Table.from_batches([packet.batch()]))
                 elif packet.cargo is Cargo.FACTS and packet.name == STAGE:
                     facts.append(packet.facts())
-        now = time.monotonic()
-        self.progress = self.progress.after(batch, now - self._clock, now - self._started, facts)
-        self._clock = now
+            now = time.monotonic()
+            self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
+            self._told = now
         if self._on_progress is not None:
             self._on_progress(self.progress)
 
-    def _answers(self, before: int | None) -> dict[str, LiveAnswer]:
-        """The live answers; the first time, from the changes on record of the batches before this one."""
-        with self._live_lock:
-            if self._live is None:
-                self._live = {view.name: LiveAnswer(view.schema) for view in self.job.views}
-                for view in self.job.views:
-                    self._live[view.name].add_changelog(read_changes(self._settings.output, view, before))
-            return self._live
+    @property
+    def _version(self) -> int:
+        """The last batch that was answered by all shards."""
+        if self.progress.batch >= 0:
+            return self.progress.batch
+        commits = self._settings.checkpoint.child("spark", "commits").names()
+        return max((int(name) for name in commits if name.isdigit()), default=BEFORE_ALL)
 
-    @contextmanager
-    def _configured(self) -> Iterator[None]:
-        """The query's own configuration while it is made; the user's session keeps its own."""
-        before = {key: self._spark.conf.get(key, None) for key in QUERY_CONFIGURATION}
-        for key, value in QUERY_CONFIGURATION.items():
-            self._spark.conf.set(key, value)
-        try:
-            yield
-        finally:
-            for key, old in before.items():
-                self._spark.conf.unset(key) if old is None else self._spark.conf.set(key, old)
+    def _answers(self, batch: int | None = None) -> dict[str, LiveAnswer]:
+        """The live answers; the first time, from the changes on record of the batches before this one."""
+        if not self._live:
+            before = self._version + 1 if batch is None else batch
+            self._live = {view.name: LiveAnswer(view.schema) for view in self.job.views}
+            for view in self.job.views:
+                self._live[view.name].add_changelog(read_changes(self._settings.output, view, before))
+        return self._live
+
+    def _ahead(self, name: str) -> list[pa.Table]:
+        """The net changes of a view that rows already in would make, were time to go on to the last of them."""
+        version = self._version
+        if version == BEFORE_ALL or self.is_finished or self.progress.is_end:
+            return []
+        job, settings = self.job, self._settings
+        with configured(self._spark, settings.checkpoint):
+            told = look(
+                self._spark, job, lambda level: looking_stage(job, settings, level, self._make_engine, version)
+            )
+        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == name]
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -237,3 +243,8 @@ class SparkHost:
             yield
         except StreamingQueryException as failure:
             raise explain(failure) from None
+
+
+def _collected(packets: DataFrame) -> Iterator[Packet]:
+    for batch in packets.toArrow().to_batches():
+        yield from from_batch(batch)

@@ -53,6 +53,17 @@ class Keeper:
                     return stored
             return self._advance(arena_file, batch, packets)
 
+    def look(self, version: int, packets: list[Packet]) -> list[Packet]:
+        """What the shard would say after batch `version`; neither state nor outputs change."""
+        with held(self.settings.arenas, self.level, self.shard) as arena_file:
+            if not arena_file.is_whole or arena_file.meta.version != version:
+                self._rebuild(arena_file, version)
+            arena = arena_file.peek()
+            try:
+                return self._engine(arena).step(packets)
+            finally:
+                arena.close()
+
     @property
     def _history(self) -> History:
         return History(self.settings.checkpoint.child("shards", str(self.level), str(self.shard)))
@@ -70,6 +81,15 @@ class Keeper:
             arena.close()
         arena_file.commit(meta)
         return answer
+
+    def _rebuild(self, arena_file: HeldArena, version: int) -> None:
+        self._choose_base(arena_file, version)
+        meta = arena_file.meta
+        arena = arena_file.open()
+        logged = meta.logged + self._replay(arena, meta.version + 1, version + 1)
+        meta = replace(meta, version=version, contents=arena.describe(), logged=logged)
+        arena.close()
+        arena_file.commit(meta)
 
     def _choose_base(self, arena_file: HeldArena, version: int) -> None:
         """Leave the arena at the newest version, not above this one, that needs the least replay."""

@@ -7,6 +7,7 @@ by row. So a batch costs what it changes, not what the answer holds.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +35,7 @@ class LiveAnswer:
     def add(self, changes: pa.Table) -> None:
         """Net changes: the columns of the view, then the weight."""
         with self._lock:
-            self._waiting.append(changes.rename_columns(self._counted.names).cast(self._counted))
+            self._waiting.append(self._counting(changes))
             if sum(table.num_rows for table in self._waiting) > self._bag.num_rows:
                 self._settle()
 
@@ -43,11 +44,11 @@ class LiveAnswer:
         columns = [*changes.columns[2:], changes.column(0).cast(pa.int64())]
         self.add(pa.Table.from_arrays(columns, schema=self._counted))
 
-    def rows(self) -> pa.Table:
-        """The answer, every row as often as it is in it, sorted."""
+    def rows(self, more: Iterable[pa.Table] = ()) -> pa.Table:
+        """The answer, every row as often as it is in it, sorted; `more` changes are looked at, not kept."""
         with self._lock:
             self._settle()
-            bag = self._bag
+            bag = self._added(self._bag, [self._counting(changes) for changes in more])
         bag = bag.sort_by([(name, "ascending") for name in self._keys]) if self._keys else bag
         weights = bag.column(WEIGHT).to_numpy()
         places = np.repeat(np.arange(len(weights)), weights)
@@ -55,11 +56,16 @@ class LiveAnswer:
         return pa.Table.from_arrays(columns, schema=self._schema)
 
     def _settle(self) -> None:
-        if not self._waiting:
-            return
-        table = pa.concat_tables([self._bag, *self._waiting])
+        self._bag, self._waiting = self._added(self._bag, self._waiting), []
+
+    def _counting(self, changes: pa.Table) -> pa.Table:
+        return changes.rename_columns(self._counted.names).cast(self._counted)
+
+    def _added(self, bag: pa.Table, changes: list[pa.Table]) -> pa.Table:
+        if not changes:
+            return bag
+        table = pa.concat_tables([bag, *changes])
         sums = table.group_by(self._keys, use_threads=False).aggregate([(WEIGHT, "sum")])
         columns = [sums.column(name) for name in (*self._keys, f"{WEIGHT}_sum")]
         counted = pa.Table.from_arrays(columns, schema=self._counted)
-        self._bag = counted.filter(pc.not_equal(counted.column(WEIGHT), 0))
-        self._waiting = []
+        return counted.filter(pc.not_equal(counted.column(WEIGHT), 0))

@@ -19,6 +19,7 @@ from sash.sources.splits import Place, Split
 
 TASK_ROWS = 100_000  # small splits are read together, up to so many rows
 TASK_SPLITS = 16
+SMALL_ROWS = 10_000  # a split of so few rows is not worth a task of its own
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ def shares(job: Job, offset: Offset) -> list[Share]:
     groups: list[list[PlacedSplit]] = [[]]
     rows = 0
     for placed in _placed(job, offset):
-        if groups[-1] and (rows + placed.split.rows > TASK_ROWS or len(groups[-1]) == TASK_SPLITS):
+        is_full = rows + placed.split.rows > TASK_ROWS and placed.split.rows > SMALL_ROWS
+        if groups[-1] and (is_full or len(groups[-1]) == TASK_SPLITS):
             groups.append([])
             rows = 0
         groups[-1].append(placed)

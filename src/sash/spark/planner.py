@@ -9,6 +9,7 @@ together and no shard holds the rows of one while it waits for the clock of anot
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ class Planner:
         self.job = job
         self._settings = settings
         folder = settings.checkpoint.child("files")
-        streams = [stream for stream in job.streams if is_file_stream(stream)]
+        streams = [stream for stream in job.streams if is_file_stream(stream, settings.frames)]
         self._files = {stream.name: SeenFiles(folder, stream, Path(settings.base)) for stream in streams}
         self._is_bounded = False
         self._looked = 0.0
@@ -54,10 +55,11 @@ class Planner:
         self._look_again()
         asked = tuple(events_after(self._settings.checkpoint, start.seen))
         places, splits = self._plan(start)
+        is_end = any("end" in event for event in asked)
         offset = replace(
             start, batch=start.batch + 1, places=places, splits=tuple(splits), seen=start.seen + len(asked),
-            events=self._limit(start) + tuple(event for event in asked if "end" not in event), until=self._settings.until,
-            is_end=any("end" in event for event in asked),
+            events=self._limit(start) + tuple(event for event in asked if "end" not in event),
+            until=self._settings.until, is_end=is_end,
         )
         if splits:
             return self._stamped(offset)
@@ -127,5 +129,5 @@ class Planner:
         return replace(offset, arrival=arrival, free=arrival + max(rows.values()))
 
 
-def is_file_stream(stream: StreamSpec) -> bool:
-    return stream.option("path") is not None
+def is_file_stream(stream: StreamSpec, frames: Collection[str]) -> bool:
+    return stream.option("path") is not None and stream.name not in frames

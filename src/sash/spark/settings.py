@@ -23,6 +23,7 @@ class Settings:
     checkpoint: Folder
     output: Folder
     arenas: Path  # on every host, its own
+    frames: frozenset[str] = frozenset()  # streams that come as DataFrames: their options are not for us
     batch_rows: int | None = None
     batch_bytes: int = BATCH_BYTES
     flush: bool = True

@@ -1,9 +1,10 @@
 """The source of a query: all files of all streams, and the events of time, as one stream of packets.
 
-Its offset says all that a batch brings: which splits of which files, which arrival times, which control events. Spark writes the
-offset to its log before the batch runs, so a batch that runs again brings the same.
+Its offset says all that a batch brings: which splits of which files, which arrival times, which control events.
+Spark writes the offset to its log before the batch runs, so a batch that runs again brings the same.
 
-Spark loads this module in several processes, each for one question. What only some of them need is imported where it is needed.
+Spark loads this module in several processes, each for one question. What only some of them need is imported where it
+is needed.
 """
 
 from __future__ import annotations

@@ -23,19 +23,40 @@ MapArrow = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine) -> MapArrow:
-    """The function that runs every shard of a level."""
+    """The function that runs every shard of a level in a batch of the query."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        batch, shard = int(context.getLocalProperty(BATCH_ID) or 0), context.partitionId()
-        packets = [packet for record_batch in batches for packet in from_batch(record_batch)]
-        mine = sorted((packet for packet in packets if packet.level == level), key=_place)
-        others = (packet for packet in packets if packet.level != level)
-        answer = Keeper(job, settings, make_engine, level, shard).answer(batch, mine)
+        context = _context()
+        keeper = Keeper(job, settings, make_engine, level, context.partitionId())
+        mine, others = _sorted_out(batches, level)
+        answer = keeper.answer(int(context.getLocalProperty(BATCH_ID) or 0), mine)
         yield from to_batches([*others, *answer])
 
     return run
+
+
+def looking_stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, version: int) -> MapArrow:
+    """The function that asks every shard of a level what it would say, as it is after a batch; nothing is kept."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keeper = Keeper(job, settings, make_engine, level, _context().partitionId())
+        mine, others = _sorted_out(batches, level)
+        yield from to_batches([*others, *keeper.look(version, mine)])
+
+    return run
+
+
+def _context() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
+
+
+def _sorted_out(batches: Iterator[pa.RecordBatch], level: int) -> tuple[list[Packet], list[Packet]]:
+    """The packets for this level, in order, and those to be handed on."""
+    packets = [packet for batch in batches for packet in from_batch(batch)]
+    mine = sorted((packet for packet in packets if packet.level == level), key=_place)
+    return mine, [packet for packet in packets if packet.level != level]
 
 
 def _place(packet: Packet) -> tuple[int, str, int, int]:

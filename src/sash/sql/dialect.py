@@ -8,8 +8,8 @@ that the tree alone is plain Spark SQL.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -18,15 +18,13 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sash.sql.cursor import Cursor
 from sash.sql.places import Place, fault, mark
+from sash.sql.stream_syntax import StreamParser, give_window, window_of
 from sash.sql.type_names import VALID
-from sash.sql.window_clause import WindowClause, bracketed_window, trailing_window
+from sash.sql.window_clause import WindowClause, trailing_window
 
-_WINDOW = "window"
 _NEVER_CLOSED = re.compile(r"Missing (.+) from \d+:(\d+)")
 _KEPT_FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
-_CLAUSES_OF_STREAMS = (("FOLLOWED", "BY"), ("EMIT", "EVERY"))
 
 
 class DefaultWindow(exp.Expression):
@@ -37,14 +35,8 @@ class DefaultWindow(exp.Expression):
     @staticmethod
     def of(window: WindowClause) -> DefaultWindow:
         node = DefaultWindow()
-        node.meta[_WINDOW] = window
+        give_window(node, window)
         return node
-
-
-def window_of(node: exp.Expr) -> WindowClause | None:
-    """The window that follows an input, or that a WINDOW clause gives."""
-    found = node.meta.get(_WINDOW)
-    return found if isinstance(found, WindowClause) else None
 
 
 def default_window(query: exp.Query) -> WindowClause | None:
@@ -53,8 +45,8 @@ def default_window(query: exp.Query) -> WindowClause | None:
     return window_of(clauses[0]) if clauses else None
 
 
-class QueryParser(SparkParser):
-    """Spark's parser, with windows and places."""
+class QueryParser(StreamParser):
+    """Spark's parser, with windows, clauses of streams, and places."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -68,61 +60,28 @@ class QueryParser(SparkParser):
 
     def query(self, tokens: Sequence[Token], text: str) -> exp.Query:
         """The tree of one query; the tokens are those of the query alone."""
-        self._refuse_clauses_of_streams(tokens)
         tree = self._parse(lambda parser: parser._parse_statement(), list(tokens), text)[0]
         if not isinstance(tree, exp.Query):
             raise fault(tokens[0], "expected a query that starts with SELECT or WITH")
+        return tree
+
+    def scalar(self, tokens: Sequence[Token], text: str) -> exp.Expr:
+        """The tree of one expression."""
+        tree = self._parse(lambda parser: parser._parse_assignment(), list(tokens), text)[0]
+        if tree is None:
+            raise fault(tokens[0], "expected an expression")
         return tree
 
     def _parse_hint(self) -> None:
         if self._match(TokenType.HINT, advance=False):
             raise fault(self._curr, "a hint is not supported yet")
 
-    def _refuse_clauses_of_streams(self, tokens: Sequence[Token]) -> None:
-        for first, second in pairwise(tokens):
-            if (first.text.upper(), second.text.upper()) in _CLAUSES_OF_STREAMS:
-                where = Place(first.start, second.end + 1)
-                raise fault(where, f"{first.text.upper()} {second.text.upper()} is not supported yet")
-
     # Windows.
-
-    def _window(self, node: exp.Expr | None) -> None:
-        if node is None or not self._match(TokenType.L_BRACKET, advance=False):
-            return
-        cursor = Cursor(self._tokens, self._index)
-        window = bracketed_window(cursor)
-        if window_of(node):
-            raise fault(window.place, "this input has a window already")
-        node.meta[_WINDOW] = window
-        self._advance(cursor.index - self._index)
-
-    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        if isinstance(this, exp.Table):
-            self._window(this)
-            return this
-        return super()._parse_bracket(this)
-
-    def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
-        holder = exp.Subquery()
-        if this is not None and parse_alias:
-            self._window(holder)
-        node = super()._parse_subquery(this, parse_alias)
-        if node is not None and (window := window_of(holder)):
-            node.meta[_WINDOW] = window
-        return node
-
-    def _parse_table(self, *arguments: Any, **options: Any) -> exp.Expr | None:
-        node: exp.Expr | None = super()._parse_table(*arguments, **options)
-        self._window(node)
-        return node
 
     def _parse_window_clause(self) -> Any:
         if self._can_parse_named_window():
             return super()._parse_window_clause()
-        cursor = Cursor(self._tokens, self._index)
-        clause = DefaultWindow.of(trailing_window(cursor))
-        self._advance(cursor.index - self._index)
-        return [clause]
+        return [DefaultWindow.of(self._taken(trailing_window))]
 
     # Places.
 
@@ -152,6 +111,8 @@ class QueryParser(SparkParser):
     def _parse_join(self, *arguments: Any, **options: Any) -> Any:
         if self._match(TokenType.COMMA, advance=False):
             return self._marked(self._comma_join)
+        if self._sees("FOLLOWED", "BY") or self._sees("MINUS"):
+            return self._marked(self._stream_join)
         return self._marked(lambda: super(QueryParser, self)._parse_join(*arguments, **options))
 
     def _comma_join(self) -> exp.Join:
@@ -219,12 +180,25 @@ def tokenize(text: str) -> list[Token]:
         raise fault(Place(start, start + 1), f"this {opened[1]} is never closed") from None
 
 
+def parse_expression(tokens: Sequence[Token], text: str) -> exp.Expr:
+    """The tree of an expression that stands by itself."""
+    with _told():
+        return QueryParser(dialect=Sash()).scalar(tokens, text)
+
+
 def parse_query(tokens: Sequence[Token], text: str) -> exp.Query:
     """The tree of a query from its tokens, which know their places in the whole text."""
     if not tokens:
         raise fault(Place(len(text), len(text) + 1), "expected a query that starts with SELECT or WITH")
-    try:
+    with _told():
         return QueryParser(dialect=Sash()).query(tokens, text)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of sqlglot in our words."""
+    try:
+        yield
     except ParseError as error:
         raise fault(error.errors[0]["place"], _plain(str(error))) from None
 

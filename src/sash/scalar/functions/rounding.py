@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
-
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,17 +9,12 @@ from sash.errors import SashError
 from sash.scalar.arrays import array_of, nulls, numbers
 from sash.scalar.cast import try_cast
 from sash.scalar.coercion import MOST_DIGITS, Arguments, Mismatch, cast, implicit
-from sash.scalar.decimals import HALF_UP, WIDEST
+from sash.scalar.decimals import HALF_EVEN, HALF_UP, WIDEST
+from sash.scalar.doubles import round_doubles
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, constant, one_number
 from sash.scalar.nodes import Call, Literal
-from sash.schema import BIGINT, DOUBLE, INT, Kind, Type
-from sash.schema import decimal as decimal_type
-
-Doubles = npt.NDArray[np.float64]
-
-HALF_EVEN = "half_to_even"
-_PYTHON = {HALF_UP: decimal.ROUND_HALF_UP, HALF_EVEN: decimal.ROUND_HALF_EVEN}
+from sash.schema import BIGINT, DOUBLE, INT, Kind, Type, decimal
 
 
 def _rounded(arguments: Arguments) -> tuple[Arguments, Type]:
@@ -42,9 +33,9 @@ def _rounded_type(type_: Type, digits: int) -> Type:
         return type_
     whole = type_.precision - type_.scale + 1
     if digits < 0:
-        return decimal_type(min(max(whole, 1 - digits), MOST_DIGITS), 0)
+        return decimal(min(max(whole, 1 - digits), MOST_DIGITS), 0)
     scale = min(type_.scale, digits)
-    return decimal_type(min(whole + scale, MOST_DIGITS), scale)
+    return decimal(min(whole + scale, MOST_DIGITS), scale)
 
 
 def _round(mode: str) -> Implementation:
@@ -68,38 +59,13 @@ def _round_exact(value: pa.Array, digits: int, mode: str) -> pa.Array:
     return pc.round(wide, ndigits=max(digits, -MOST_DIGITS), round_mode=mode)
 
 
-def round_doubles(values: Doubles, digits: int, mode: str) -> Doubles:
-    """Scaled, rounded and scaled back where that is certain; values too near a tie go by their decimal digits."""
-    if not -300 <= digits <= 22:
-        return np.array([_round_one(value, digits, mode) for value in values.tolist()])
-    with np.errstate(all="ignore"):
-        scaled = values * 10.0**digits if digits >= 0 else values / 10.0**-digits
-        size = np.abs(scaled)
-        doubtful = ~(size < 2.0**50) | (np.abs(size - np.floor(size) - 0.5) <= 4 * np.spacing(size + 1))
-        nearest = np.copysign(np.floor(size + 0.5), scaled)
-        result = (nearest / 10.0**digits if digits >= 0 else nearest * 10.0**-digits) + 0.0  # no negative zero
-    places = np.flatnonzero(doubtful)
-    result[places] = [_round_one(value, digits, mode) for value in values[places].tolist()]
-    return result
-
-
-def _round_one(value: float, digits: int, mode: str) -> float:
-    exact = decimal.Decimal(repr(value))
-    if not exact.is_finite() or exact.as_tuple().exponent >= -digits:  # type: ignore[operator]
-        return value
-    if exact.adjusted() < -digits - 1:
-        return 0.0
-    unit = decimal.Decimal(1).scaleb(-digits)
-    return float(exact.quantize(unit, _PYTHON[mode], decimal.Context(prec=400))) + 0.0
-
-
 def _whole(arguments: Arguments) -> tuple[Arguments, Type]:
     if len(arguments) != 1:
         raise Mismatch
     value = one_number(arguments[0])
     if value.type.kind is Kind.DECIMAL:
         digits = value.type.precision - value.type.scale + (1 if value.type.scale else 0)
-        return (value,), decimal_type(min(digits, MOST_DIGITS), 0)
+        return (value,), decimal(min(digits, MOST_DIGITS), 0)
     return (cast(value, BIGINT) if value.type.is_integer else value,), BIGINT
 
 

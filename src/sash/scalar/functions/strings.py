@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.scalar.arrays import array_of, nulls, numbers, per_group, per_value
-from sash.scalar.coercion import Arguments
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, fixed, many, parameterized, plain
 from sash.scalar.nodes import Call
-from sash.schema import BOOLEAN, INT, STRING, Type
+from sash.schema import BOOLEAN, INT, STRING
 
 _TEXT = fixed(STRING, STRING)
 _TEXT_AND_COUNT = fixed(STRING, STRING, INT)
@@ -157,10 +156,6 @@ def _concat_ws(frame: Frame, call: Call) -> pa.Array:
     return pc.binary_join_element_wise(*texts, separator, null_handling="skip")
 
 
-def _concat_rule(arguments: Arguments) -> tuple[Arguments, Type]:
-    return many(STRING, STRING, least=0)(arguments)
-
-
 _SEARCHED = "two texts"
 _SEARCH = fixed(BOOLEAN, STRING, STRING)
 _TRIM = fixed(STRING, STRING, STRING, optional=1)
@@ -169,7 +164,7 @@ _PAD_TAKES = "a text, a length, and perhaps what to pad it with"
 _TRIM_TAKES = "a text, and perhaps the characters to cut off"
 
 FUNCTIONS = (
-    Function(("concat",), "any number of texts", _concat_rule, _concat),
+    Function(("concat",), "any number of texts", many(STRING, STRING, least=0), _concat),
     Function(("concat_ws",), "a separator and any number of texts", many(STRING, STRING), _concat_ws),
     Function(("upper", "ucase"), "a text", _TEXT, plain(pc.utf8_upper)),
     Function(("lower", "lcase"), "a text", _TEXT, plain(pc.utf8_lower)),

@@ -1,0 +1,211 @@
+"""The first rows of every partition, with and without their numbers, and all rows of one, instant after instant.
+
+Every row changes at most once an instant: the changes are added up before. A kernel that finds too little room for the next change
+(or instant) says at `cursor[NEEDED]` how much it needs, and goes on there in the next call.
+"""
+
+from __future__ import annotations
+
+from sash.deltas import Int64s
+from sash.kernels.compiling import inlined, kernel
+from sash.kernels.ranking import (
+    GROWTH,
+    LIVE_NODES,
+    NEXT,
+    ROOT,
+    TOUCHED,
+    forget_if_empty,
+    free_node,
+    new_node,
+    partition_of,
+    write_key,
+    write_ranks,
+    write_shift,
+)
+from sash.kernels.rows import Bytes, copy_row
+from sash.kernels.tree import COUNT, TOTAL, add_count, find_row, insert_node, next_node, node_at, remove_node
+
+PLACE, NEEDED = 0, 1  # of the cursor
+
+
+@inlined
+def enter(
+    rows: Int64s, i: int, count: int, found: int, parent: int, order: int, root: int, registers: Int64s, stored: Int64s,
+    nodes: Int64s,
+) -> int:
+    """Put a row into a tree, where `find_row` said; the answer is the root."""
+    if found:
+        add_count(nodes, found, count)
+        return root
+    node = new_node(registers, nodes)
+    copy_row(rows, i, stored, node)
+    return insert_node(nodes, root, node, parent, order, count)
+
+
+@inlined
+def leave(node: int, count: int, root: int, registers: Int64s, nodes: Int64s) -> int:
+    """Take some of the rows of a node out of its tree; the answer is the root."""
+    if nodes[node, COUNT] > count:
+        add_count(nodes, node, -count)
+        return root
+    root = remove_node(nodes, root, node)
+    free_node(registers, nodes, node)
+    return root
+
+
+@kernel
+def top_changes(
+    rows: Int64s, ts: Int64s, weight: Int64s, cursor: Int64s, start: int, stop: int, lanes: Int64s, nulls: Int64s,
+    key: Int64s, key_lanes: Int64s, orders: Int64s, registers: Int64s, table: Int64s, keys: Int64s, partitions: Int64s,
+    stored: Int64s, nodes: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s,
+) -> int:
+    """Change after change, what enters and leaves the ranks [start, stop) of its partition."""
+    n = 0
+    while cursor[PLACE] < len(ts):
+        i = cursor[PLACE]
+        count = abs(weight[i])
+        cursor[NEEDED] = 2 * min(count, registers[LIVE_NODES] + 1) + 1
+        if n + cursor[NEEDED] > len(out_ts):
+            return n
+        write_key(rows, i, lanes, nulls, key)
+        partition = partition_of(key, key_lanes, registers, table, keys, partitions)
+        root = partitions[partition, ROOT]
+        node, rank, parent, order = find_row(rows, i, stored, nodes, root, orders, starts, lengths, heap)
+        if weight[i] > 0:
+            n = write_shift(
+                rows, i, rank, count, stored, nodes, root, start, stop, start, stop, 1, ts[i], out_rows, out_ts,
+                out_weight, n,
+            )
+            root = enter(rows, i, count, node, parent, order, root, registers, stored, nodes)
+        elif node:
+            root = leave(node, count, root, registers, nodes)
+            n = write_shift(
+                rows, i, rank, count, stored, nodes, root, start, stop, start, stop, -1, ts[i], out_rows, out_ts,
+                out_weight, n,
+            )
+        partitions[partition, ROOT] = root
+        forget_if_empty(partition, key_lanes, registers, table, keys, partitions)
+        cursor[PLACE] = i + 1
+    return n
+
+
+@kernel
+def numbered_changes(
+    rows: Int64s, ts: Int64s, weight: Int64s, cursor: Int64s, start: int, stop: int, values: int, lanes: Int64s,
+    nulls: Int64s, key: Int64s, key_lanes: Int64s, orders: Int64s, registers: Int64s, table: Int64s, keys: Int64s,
+    partitions: Int64s, stored: Int64s, nodes: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes, out_rows: Int64s,
+    out_ts: Int64s, out_weight: Int64s,
+) -> int:
+    """Instant after instant, the ranks of every touched partition from the first that changes on: as they were, as they are.
+
+    `values` is how many lanes the values of a row take: its number comes after them, before the masks.
+    """
+    n = 0
+    while cursor[PLACE] < len(ts):
+        first = cursor[PLACE]
+        last = first
+        touched, needed = 0, 0
+        while last < len(ts) and ts[last] == ts[first]:
+            write_key(rows, last, lanes, nulls, key)
+            partition = partition_of(key, key_lanes, registers, table, keys, partitions)
+            root = partitions[partition, ROOT]
+            rank = find_row(rows, last, stored, nodes, root, orders, starts, lengths, heap)[1]
+            if partitions[partition, TOUCHED] == 0:
+                partitions[partition, TOUCHED] = rank + 1
+                partitions[partition, NEXT], touched = touched, partition
+            partitions[partition, TOUCHED] = min(partitions[partition, TOUCHED], rank + 1)
+            partitions[partition, GROWTH] += weight[last]
+            last += 1
+        partition = touched
+        while partition:
+            from_ = max(start, partitions[partition, TOUCHED] - 1)
+            total = nodes[partitions[partition, ROOT], TOTAL]
+            needed += max(0, min(stop, total) - from_)
+            needed += max(0, min(stop, total + partitions[partition, GROWTH]) - from_)
+            partition = partitions[partition, NEXT]
+        if n + needed > len(out_ts):
+            cursor[NEEDED] = needed
+            while touched:
+                partitions[touched, TOUCHED], partitions[touched, GROWTH] = 0, 0
+                touched = partitions[touched, NEXT]
+            return n
+        partition = touched
+        while partition:
+            from_ = max(start, partitions[partition, TOUCHED] - 1)
+            root = partitions[partition, ROOT]
+            n = _write_numbered(
+                stored, nodes, root, from_, stop, values, -1, ts[first], out_rows, out_ts, out_weight, n
+            )
+            partition = partitions[partition, NEXT]
+        for i in range(first, last):
+            write_key(rows, i, lanes, nulls, key)
+            partition = partition_of(key, key_lanes, registers, table, keys, partitions)
+            root = partitions[partition, ROOT]
+            node, _, parent, order = find_row(rows, i, stored, nodes, root, orders, starts, lengths, heap)
+            if weight[i] > 0:
+                root = enter(rows, i, weight[i], node, parent, order, root, registers, stored, nodes)
+            elif node:
+                root = leave(node, -weight[i], root, registers, nodes)
+            partitions[partition, ROOT] = root
+        while touched:
+            from_ = max(start, partitions[touched, TOUCHED] - 1)
+            root = partitions[touched, ROOT]
+            n = _write_numbered(stored, nodes, root, from_, stop, values, 1, ts[first], out_rows, out_ts, out_weight, n)
+            partitions[touched, TOUCHED], partitions[touched, GROWTH] = 0, 0
+            partition, touched = touched, partitions[touched, NEXT]
+            forget_if_empty(partition, key_lanes, registers, table, keys, partitions)
+        cursor[PLACE] = last
+    return n
+
+
+@kernel
+def _write_numbered(
+    stored: Int64s, nodes: Int64s, root: int, start: int, stop: int, values: int, sign: int, ts: int, out_rows: Int64s,
+    out_ts: Int64s, out_weight: Int64s, n: int,
+) -> int:
+    """Write the rows of the ranks in [start, stop) one by one, each with its number."""
+    stop = min(stop, nodes[root, TOTAL])
+    if start >= stop:
+        return n
+    node, first = node_at(nodes, root, start)
+    for rank in range(start, stop):
+        if rank == first + nodes[node, COUNT]:
+            first, node = rank, next_node(nodes, node)
+        for lane in range(values):
+            out_rows[n, lane] = stored[node, lane]
+        out_rows[n, values] = rank + 1
+        for lane in range(values + 1, out_rows.shape[1]):
+            out_rows[n, lane] = stored[node, lane - 1] if lane <= stored.shape[1] else 0
+        out_ts[n], out_weight[n] = ts, sign
+        n += 1
+    return n
+
+
+@kernel
+def snapshots(
+    rows: Int64s, ts: Int64s, weight: Int64s, cursor: Int64s, orders: Int64s, registers: Int64s, root_of: Int64s,
+    stored: Int64s, nodes: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s,
+) -> int:
+    """After every instant, all rows of the one tree whose root is `root_of[0]`, equal ones as one change."""
+    n = 0
+    while cursor[PLACE] < len(ts):
+        first = cursor[PLACE]
+        last = first
+        while last < len(ts) and ts[last] == ts[first]:
+            last += 1
+        cursor[NEEDED] = registers[LIVE_NODES] + last - first
+        if n + cursor[NEEDED] > len(out_ts):
+            return n
+        root = root_of[0]
+        for i in range(first, last):
+            node, _, parent, order = find_row(rows, i, stored, nodes, root, orders, starts, lengths, heap)
+            if weight[i] > 0:
+                root = enter(rows, i, weight[i], node, parent, order, root, registers, stored, nodes)
+            elif node:
+                root = leave(node, -weight[i], root, registers, nodes)
+        root_of[0] = root
+        n = write_ranks(stored, nodes, root, 0, nodes[root, TOTAL], 1, ts[first], out_rows, out_ts, out_weight, n)
+        cursor[PLACE] = last
+    return n

@@ -1,0 +1,93 @@
+"""The pipeline as Spark sees it: a source of packets, then an exchange and a stage for every level."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from sash.physical.job import Job
+from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.packing import to_everyone
+from sash.spark.folder import Folder
+from sash.spark.frames import pack_frame
+from sash.spark.settings import Settings, to_text
+from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
+from sash.spark.stage import MapArrow
+from sash.spark.wire import from_batch, to_batch
+
+# A query's stages are planned once, and move few rows with large bodies.
+CONFIGURATION = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+}
+# On a disk, Spark's default asks the shell for permissions at every commit; this one takes a fifth of the time.
+LOCAL_CONFIGURATION = {
+    "spark.sql.streaming.checkpointFileManagerClass":
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+}  # fmt: skip
+
+MakeStage = Callable[[int], MapArrow]  # of a level
+
+
+@contextmanager
+def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
+    """The configuration of a query while it is made; the user's session keeps its own."""
+    wanted = CONFIGURATION | (LOCAL_CONFIGURATION if checkpoint.is_local else {})
+    before = {key: spark.conf.get(key, None) for key in wanted}
+    for key, value in wanted.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
+
+
+def streaming(
+    spark: SparkSession, job: Job, settings: Settings, frames: Mapping[str, DataFrame], make_stage: MakeStage
+) -> DataFrame:
+    """The packets of every batch that are for the driver."""
+    _wake_workers(spark)
+    spark.dataSource.register(SashSource)
+    packets = spark.readStream.format(FORMAT).option(OPTION, to_text(job, settings)).load()
+    for name, frame in frames.items():
+        packets = packets.unionByName(pack_frame(job, job.stream(name), frame))
+    return _through_levels(packets, job, make_stage)
+
+
+def look(spark: SparkSession, job: Job, make_stage: MakeStage) -> list[Packet]:
+    """What the shards would say if time went on to the last row that is in."""
+    asked = to_batch(list(to_everyone(job, Cargo.CONTROL, "", 0, facts_body({"look": 1}))))
+    packets = _through_levels(spark.createDataFrame(pa.Table.from_batches([asked])), job, make_stage)
+    return [packet for batch in packets.toArrow().to_batches() for packet in from_batch(batch)]
+
+
+def _through_levels(packets: DataFrame, job: Job, make_stage: MakeStage) -> DataFrame:
+    for level in range(1, job.levels + 1):
+        packets = packets.repartitionById(job.shards, "shard").mapInArrow(make_stage(level), SPARK_SCHEMA)
+    return packets
+
+
+def _wake_workers(spark: SparkSession) -> None:
+    """Python workers start while Spark is still looking for the source: each takes a second or two."""
+    count = spark.sparkContext.defaultParallelism
+    rows = spark.range(0, count, 1, count)
+
+    def wake() -> None:
+        with suppress(Exception):  # nobody waits for it, and the session may have ended
+            rows.mapInArrow(_load, rows.schema).collect()
+
+    threading.Thread(target=wake, daemon=True).start()
+
+
+def _load(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import sash.runtime.shard
+    import sash.spark.offsets
+    import sash.spark.stage  # noqa: F401
+
+    yield from batches

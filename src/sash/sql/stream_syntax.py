@@ -1,0 +1,177 @@
+"""Clauses that SQL does not have, where an item of FROM may stand:
+
+    a FOLLOWED BY b [USING RECENT | CHRONICLE] [ON condition] [WITHIN 10 MINUTES] [window]
+    a MINUS b ON a.k = b.k
+    ISTREAM(v), DSTREAM(SELECT ...), RSTREAM(v)
+
+The first two hang on the query as joins of these kinds; the last is a node of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import TokenType
+
+from sash.errors import choices
+from sash.logical.nodes import Pairing
+from sash.sql.cursor import Cursor
+from sash.sql.durations import duration
+from sash.sql.places import fault
+from sash.sql.window_clause import WindowClause, bracketed_window
+
+FOLLOWED_BY = "FOLLOWED BY"
+MINUS = "MINUS"
+
+_WINDOW, _PAIRING, _WITHIN, _KIND = "window", "pairing", "within", "kind"
+_STREAMS = ("ISTREAM", "DSTREAM", "RSTREAM")
+_LENGTHS = (TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL)
+_WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY")
+_AFTER_SET_OPERATOR = ("SELECT", "ALL", "DISTINCT", "VALUES", "WITH", "FROM")
+
+
+class StreamOf(exp.Expression):
+    """ISTREAM, DSTREAM or RSTREAM of an item of FROM."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": False}
+
+
+def stream_kind(node: StreamOf) -> str:
+    return str(node.meta[_KIND])
+
+
+def window_of(node: exp.Expr) -> WindowClause | None:
+    """The window that follows an input, or that a WINDOW clause gives."""
+    found = node.meta.get(_WINDOW)
+    return found if isinstance(found, WindowClause) else None
+
+
+def give_window(node: exp.Expr, window: WindowClause) -> None:
+    node.meta[_WINDOW] = window
+
+
+def pairing_of(join: exp.Join) -> Pairing:
+    found = join.meta.get(_PAIRING)
+    return found if isinstance(found, Pairing) else Pairing.RECENT
+
+
+def within_of(join: exp.Join) -> int | None:
+    found = join.meta.get(_WITHIN)
+    return found if isinstance(found, int) else None
+
+
+class StreamParser(SparkParser):
+    """Spark's parser with these clauses and with windows."""
+
+    def _window(self, node: exp.Expr | None) -> None:
+        if node is None or not self._match(TokenType.L_BRACKET, advance=False):
+            return
+        window = self._taken(bracketed_window)
+        if window_of(node):
+            raise fault(window.place, "this input has a window already")
+        give_window(node, window)
+
+    def _taken(self, take: Callable[[Cursor], Any]) -> Any:
+        """What a reader of tokens takes from here."""
+        cursor = Cursor(self._tokens, self._index)
+        found = take(cursor)
+        self._advance(cursor.index - self._index)
+        return found
+
+    def _sees(self, *words: str) -> bool:
+        return Cursor(self._tokens, self._index).sees(*words)
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if isinstance(this, exp.Table):
+            self._window(this)
+            return this
+        if any(self._sees("[", word) for word in _WINDOW_WORDS):
+            return this  # the window of a sequence, after its condition
+        return super()._parse_bracket(this)
+
+    def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
+        holder = exp.Subquery()
+        if this is not None and parse_alias:
+            self._window(holder)
+        node = super()._parse_subquery(this, parse_alias)
+        if node is not None and (window := window_of(holder)):
+            give_window(node, window)
+        return node
+
+    def _parse_table(self, *arguments: Any, **options: Any) -> exp.Expr | None:
+        is_stream = any(self._sees(word, "(") for word in _STREAMS)
+        node: exp.Expr | None = self._stream_of() if is_stream else super()._parse_table(*arguments, **options)
+        self._window(node)
+        return node
+
+    def _parse_table_alias(self, *arguments: Any, **options: Any) -> exp.TableAlias | None:
+        ends = self._sees("FOLLOWED", "BY") or (self._sees("WITHIN") and self._next.token_type in _LENGTHS)
+        return None if ends else super()._parse_table_alias(*arguments, **options)
+
+    def _stream_of(self) -> StreamOf:
+        kind = self._curr.text.upper()
+        self._advance(2)
+        is_query = any(self._sees(word) for word in ("SELECT", "WITH", "("))
+        inner = self._parse_select(nested=True) if is_query else self._parse_table()
+        if is_query and not isinstance(inner, exp.Subquery):
+            inner = exp.Subquery(this=inner)
+        self._match_r_paren()
+        node = StreamOf(this=inner)
+        node.meta[_KIND] = kind
+        self._window(node)
+        if (alias := self._parse_table_alias()) is not None:
+            node.set("alias", alias)
+        return node
+
+    def _stream_join(self) -> exp.Join | None:
+        """FOLLOWED BY or MINUS, if one is next."""
+        if self._sees("FOLLOWED", "BY"):
+            self._advance(2)
+            return self._sequence()
+        if self._sees(MINUS) and self._is_negation():
+            self._advance()
+            node = exp.Join(this=self._parse_table(), kind=MINUS)
+            if not self._match(TokenType.ON):
+                raise fault(self._curr or self._prev, "MINUS of two inputs needs ON", "write a MINUS b ON a.k = b.k")
+            node.set("on", self._parse_disjunction())
+            return node
+        return None
+
+    def _sequence(self) -> exp.Join:
+        node = exp.Join(this=self._parse_table(), kind=FOLLOWED_BY)
+        if self._match(TokenType.USING):
+            node.meta[_PAIRING] = self._pairing()
+        if self._match(TokenType.ON):
+            node.set("on", self._parse_disjunction())
+        if self._match_text_seq("WITHIN"):
+            node.meta[_WITHIN] = self._taken(duration)
+        self._window(node)
+        return node
+
+    def _pairing(self) -> Pairing:
+        word = self._curr.text.upper() if self._curr else ""
+        if word not in Pairing.__members__:
+            raise fault(self._curr or self._prev, "FOLLOWED BY ... USING needs a pairing", f"it is {_PAIRINGS}")
+        self._advance()
+        return Pairing[word]
+
+    def _is_negation(self) -> bool:
+        """Whether this MINUS stands between two inputs, not between two queries."""
+        if any(self._sees(MINUS, word) for word in _AFTER_SET_OPERATOR):
+            return False
+        if not self._sees(MINUS, "("):
+            return True
+        place, depth = self._index + 1, 0
+        while place < len(self._tokens):
+            depth += {"(": 1, ")": -1}.get(self._tokens[place].text, 0)
+            if depth == 0:
+                break
+            place += 1
+        rest = [token.text.upper() for token in self._tokens[place + 1 :]]
+        return "ON" in rest[: next((n for n, word in enumerate(rest) if word in ("MINUS", "UNION", ")", "WHERE")), None)]
+
+
+_PAIRINGS = choices(Pairing.__members__)

@@ -1,0 +1,119 @@
+"""Whole jobs on Spark give what the embedded engine gives: the same changes, the same answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from jobs import JOB, VIEWS, write_files
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, round, timestamp_micros
+
+from sash.errors import SashError
+from sash.session import Database
+from sash.spark_database import SparkDatabase
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("job")
+    write_files(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def embedded(folder: Path) -> Database:
+    db = Database(base=folder)
+    db.execute(JOB)
+    db.run()
+    return db
+
+
+def in_order(table: pa.Table) -> list[dict[str, object]]:
+    return sorted(table.to_pylist(), key=lambda row: (str(row.get("_ts")), repr(row)))
+
+
+@pytest.mark.parametrize(("shards", "batch_rows"), [(1, None), (3, 97)])
+def test_spark_gives_what_the_embedded_engine_gives(
+    spark: SparkSession, folder: Path, embedded: Database, tmp_path: Path, shards: int, batch_rows: int | None
+) -> None:
+    db = SparkDatabase(spark, output=tmp_path / "out", shards=shards, batch_rows=batch_rows, base=folder)
+    db.execute(JOB)
+    db.run()
+    db.write_answers()
+    for view in VIEWS:
+        changes = pq.read_table(tmp_path / f"out/{view}.changes.parquet")
+        expected = embedded.changes(view)
+        assert expected.num_rows > 20
+        assert changes.schema == expected.schema
+        assert in_order(changes) == in_order(expected)
+        assert in_order(db.view(view).to_arrow()) == in_order(embedded.final(view))
+        assert pq.read_table(tmp_path / f"out/{view}.parquet").num_rows == embedded.final(view).num_rows
+    assert in_order(pq.read_table(tmp_path / "out/conn.late.parquet")) == in_order(embedded.late("conn"))
+    assert pq.read_table(tmp_path / "out/conn.dead.parquet").num_rows == embedded.dead("conn").num_rows == 3
+    db.close()
+
+
+def test_until_cuts_the_changes(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    until = 150_000_000
+    embedded = Database(base=folder)
+    embedded.execute(JOB)
+    embedded.run(until)
+    db = SparkDatabase(spark, output=tmp_path / "out", shards=2, batch_rows=100, base=folder, until=until)
+    db.execute(JOB)
+    db.run()
+    for view in VIEWS:
+        assert in_order(pq.read_table(tmp_path / f"out/{view}.changes.parquet")) == in_order(embedded.changes(view))
+    db.close()
+
+
+STREAM = """
+CREATE STREAM conn (ts TIMESTAMP, src STRING, bytes BIGINT) TIMESTAMP BY ts DELAY 10 SECONDS;
+CREATE MATERIALIZED VIEW talkers AS SELECT src, COUNT(*) AS n FROM conn [RANGE 20 SECONDS] GROUP BY src;
+"""
+
+
+def connections(spark: SparkSession, folder: Path) -> DataFrame:
+    """Files as a user's own streaming DataFrame, a file a batch."""
+    reader = spark.readStream.option("header", "true").option("maxFilesPerTrigger", 1)
+    frame = reader.schema("ts double, src string, dst string, bytes bigint, load double").csv(str(folder / "conn"))
+    return frame.withColumn("ts", timestamp_micros(round(col("ts") * 1_000_000).cast("bigint")))
+
+
+def test_a_dataframe_is_a_stream(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    embedded = Database(base=folder)
+    embedded.execute(STREAM.replace(";", " WITH (format = 'csv', path = 'conn', header = 'true');", 1))
+    embedded.run()
+    db = SparkDatabase(spark, output=tmp_path / "out", shards=2)
+    db.execute(STREAM)
+    db.stream("conn", connections(spark, folder).where("bytes IS NOT NULL"))  # the rows that are dead elsewhere
+    db.run()
+    assert in_order(pq.read_table(tmp_path / "out/talkers.changes.parquet")) == in_order(embedded.changes("talkers"))
+    assert in_order(db.view("talkers").to_arrow()) == in_order(embedded.final("talkers"))
+    db.close()
+
+
+def test_a_dataframe_without_a_column_is_refused(spark: SparkSession, folder: Path) -> None:
+    db = SparkDatabase(spark)
+    db.execute(STREAM)
+    db.stream("conn", connections(spark, folder).drop("bytes"))
+    with pytest.raises(SashError, match='"conn" has no column "bytes"; it has: ts, src, dst, load'):
+        db.run()
+    db.close()
+
+
+def test_a_view_shows_rows_that_are_not_final_yet(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "conn").mkdir()
+    (tmp_path / "conn/0.csv").write_text("1,ann,5\n2,bob,6\n3,ann,7\n")
+    db = SparkDatabase(spark, shards=2, base=tmp_path)
+    db.execute(STREAM.replace(";", " WITH (format = 'csv', path = 'conn');", 1))
+    db.start()
+    db.drain()
+    assert in_order(db.view("talkers").to_arrow()) == [{"src": "ann", "n": 2}, {"src": "bob", "n": 1}]
+    assert db.view("talkers").to_arrow().num_rows == 2
+    db.advance(22_500_000)
+    db.drain()
+    assert in_order(db.view("talkers").to_arrow()) == [{"src": "ann", "n": 1}]
+    db.close()

@@ -30,8 +30,8 @@ class Shape:
 def _shape(name: str, *queries: str) -> Shape:
     """The last query becomes the view `name`; one before it becomes another view, which it calls INNER."""
     names = [f"{name}_inner"] * (len(queries) - 1) + [name]
-    views = (f"CREATE MATERIALIZED VIEW {n} AS {q.replace('INNER', f'{name}_inner')};" for n, q in zip(names, queries, strict=True))
-    return Shape(name, "\n".join(views))
+    views = (f"CREATE MATERIALIZED VIEW {n} AS {q};" for n, q in zip(names, queries, strict=True))
+    return Shape(name, "\n".join(views).replace("INNER", f"{name}_inner"))
 
 
 SHAPES = (
@@ -91,7 +91,7 @@ SHAPES = (
     _shape("view_on_view", "SELECT auction, COUNT(*) AS n FROM bids [RANGE 8 SECONDS] GROUP BY auction",
            "SELECT n, COUNT(*) AS auctions FROM INNER GROUP BY n"),
     _shape("view_join", "SELECT auction, MAX(price) AS best FROM bids [RANGE 8 SECONDS] GROUP BY auction",
-           "SELECT b.bidder, INNER.best FROM bids [RANGE 5 SECONDS] b JOIN INNER ON b.auction = INNER.auction AND b.price = INNER.best"),
+           "SELECT b.bidder, v.best FROM bids [RANGE 5 SECONDS] b JOIN INNER v ON b.auction = v.auction AND b.price = v.best"),
     _shape("window_on_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
            "SELECT bidder, n FROM INNER [RANGE 3 SECONDS] WHERE n > 1"),
     _shape("rows_on_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",

@@ -9,8 +9,9 @@ import pytest
 import sash
 
 ORDER = (
-    "cli", "generate", "testing", "session", "declare", "spark", "sources", "runtime", "operators", "state", "kernels",
-    "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "errors",
+    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "tables", "declare", "spark", "sources",
+    "runtime",
+    "operators", "state", "kernels", "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "errors",
 )  # fmt: skip
 
 HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing"}}

@@ -72,11 +72,12 @@ def explain(job: Path) -> None:
 @click.option("--rows", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Connections to make up.")
 @click.option("--seed", type=int, default=7, show_default=True)
 @click.option("--engine", type=click.Choice(["spark", "embedded"]), default="spark", show_default=True)
-def demo(rows: int, seed: int, engine: str) -> None:
+@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg", help="Keep a picture of it.")
+def demo(rows: int, seed: int, engine: str, record: Path | None) -> None:
     """Three continuous queries over the traffic of a network, on Spark."""
     from sash.commands.demo import run_demo
 
-    run_demo(rows, seed, engine)
+    run_demo(rows, seed, engine, record)
 
 
 @main.command()
@@ -91,6 +92,17 @@ def generate(name: str, rows: int, seed: int, out: Path, format: str) -> None:
 
     for path in write(name, rows, seed, out, format):
         click.echo(path)
+
+
+@main.command()
+@click.argument("name", type=click.Choice(["pipeline"]), default="pipeline")
+@click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="Rows of each stream.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True)
+def bench(name: str, rows: int, repeat: int) -> None:
+    """Measure Sash on Spark against an identity pipeline, in one run."""
+    from sash.commands.bench import bench_pipeline
+
+    bench_pipeline(rows, repeat)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,26 @@ from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
 from sash.physical.placement import Expiry
 from sash.sql.binder import bind
+from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows, bind_change
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.define import define
 from sash.sql.parse import parse_statements
 from sash.sql.places import Name
-from sash.sql.statements import Advance, CreateStream, CreateView, Describe, Drop, Explain, Query, Show, Statement
+from sash.sql.statements import (
+    Advance,
+    CreateAggregate,
+    CreateStream,
+    CreateView,
+    Delete,
+    Describe,
+    Drop,
+    Explain,
+    Insert,
+    Query,
+    Show,
+    Statement,
+    Update,
+)
 
 
 class Declarations(ABC):
@@ -43,14 +58,19 @@ class Declarations(ABC):
         """The catalog is not what it was."""
 
     @abstractmethod
+    def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None: ...
+
+    @abstractmethod
     def _advance(self, statement: Advance) -> None: ...
 
     def _carry_out(self, statement: Statement) -> pa.Table | None:
-        if isinstance(statement, CreateStream | CreateView | Drop):
+        if isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
             if define(statement, self.catalog):
                 self._changed()
         elif isinstance(statement, Advance):
             self._advance(statement)
+        elif isinstance(statement, Insert | Update | Delete):
+            self._change_rows(bind_change(statement, self.catalog))
         elif isinstance(statement, Show):
             return self._show(statement.kind)
         elif isinstance(statement, Describe):

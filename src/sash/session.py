@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,9 +24,12 @@ from sash.runtime.packets import Packet, changes_schema
 from sash.sources.batches import batches
 from sash.sources.convert import convert
 from sash.sources.read import read
+from sash.schema import BEGINNING
 from sash.sources.splits import Split
+from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.statements import Advance
 from sash.state.arena import Arena
+from sash.tables import TableRows, stamped
 
 PUSH_ROWS = 1 << 18  # a larger push is worked off in pieces
 
@@ -84,17 +87,21 @@ class Database(Declarations):
         self._arena = Arena.anonymous()
         self._last_arrival = 0
         self._host: EmbeddedHost | None = None
-        self._has_rows = False
+        self._tables: dict[str, TableRows] = {}
+        self._table_instant = BEGINNING - 1
 
     def push(self, name: str, rows: Any) -> None:
         """Rows of a stream: dicts, tuples, columns, Arrow or pandas. They become part of every answer at once."""
         spec = self._stream(name)
-        if spec.is_table and self._has_rows:
-            raise SashError(
-                f'table "{spec.name}" cannot change any more', "fill tables before the first row of a stream is pushed"
-            )
         result = convert(spec, rows)
-        self._take(spec, result.batch, result.dead)
+        batch = self._table_change(self._table(spec).insert(result.batch)) if spec.is_table else result.batch
+        self._take(spec, batch, result.dead)
+
+    def delete(self, name: str, rows: Any) -> None:
+        """Rows leave a table, each once."""
+        spec = self._stream(name)
+        result = convert(spec, rows)
+        self._take(spec, self._table_change(self._table(spec).delete(result.batch)), result.dead)
 
     def advance(self, to: str | int, stream: str = "") -> None:
         """Time moves to an instant without data: no row before it will come any more."""
@@ -153,8 +160,18 @@ class Database(Declarations):
     def _packets(self, split: Split) -> Iterable[Packet]:
         spec = self._stream(split.stream)
         result = read(spec, split)
+        if spec.is_table:
+            self._table(spec).insert(result.batch)
         arrival = self._arrival(spec, result.batch.num_rows)
         return self._running().packets(spec.name, result.batch, result.dead, arrival)
+
+    def _table(self, spec: StreamSpec) -> TableRows:
+        return self._tables.setdefault(spec.name, TableRows(spec))
+
+    def _table_change(self, change: pa.RecordBatch) -> pa.RecordBatch:
+        """Every change of a table has an instant of its own, not before anything that is final."""
+        self._table_instant = max(self._table_instant + 1, self._running().now)
+        return stamped(change, self._table_instant)
 
     def job(self) -> Job:
         return self.planned(1)
@@ -162,7 +179,18 @@ class Database(Declarations):
     def _changed(self) -> None:
         """Statements changed what is to run: build it anew over the same state."""
         if self._host is not None:
-            self._host = self._host.rebuilt(self.job())
+            self._host = self._host.rebuilt(self.job(), {name: table.rows() for name, table in self._tables.items()})
+
+    def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
+        if isinstance(change, InsertRows):
+            self.push(change.into.name, list(change.rows))
+            return
+        table = self._table(change.table)
+        if isinstance(change, UpdateRows):
+            batch = table.update(dict(change.assignments), change.predicate)
+        else:
+            batch = table.delete_where(change.predicate)
+        self._take(change.table, self._table_change(batch), convert(change.table, []).dead)
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time, statement.stream.text if statement.stream else "")
@@ -174,7 +202,6 @@ class Database(Declarations):
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
-        self._has_rows = self._has_rows or not spec.is_table
         if all(stream.name != spec.name for stream in host.job.streams):
             return  # nobody reads it
         for start in range(0, max(1, batch.num_rows), PUSH_ROWS):

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING
 
 from sash.declare import Declarations
 from sash.errors import SashError
 from sash.runtime.progress import Progress
 from sash.session import Answer, parse_instant
 from sash.spark.host import SparkHost
+from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.statements import Advance
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 FILE_FORMATS = ("csv", "json", "parquet")
 
@@ -105,7 +108,8 @@ class SparkDatabase(Declarations):
             form = stream.option("format")
             if form is None and stream.option("path") is None:
                 raise SashError(
-                    f'stream "{stream.name}" has no source', "add WITH (format = …, path = …), or connect a DataFrame with stream()"
+                    f'stream "{stream.name}" has no source',
+                    "add WITH (format = …, path = …), or connect a DataFrame with stream()",
                 )
             if form is not None and form.lower() not in FILE_FORMATS:
                 options = {key: value for key, value in stream.options if key != "format"}
@@ -118,6 +122,9 @@ class SparkDatabase(Declarations):
     def _not_started(self, what: str) -> None:
         if self._host is not None:
             raise SashError(f"{what} while the job runs", "declare everything before start() or run()")
+
+    def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
+        raise SashError("rows are not inserted, updated or deleted by statements on Spark yet", "put them into the files of the source")
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time)

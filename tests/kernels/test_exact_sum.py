@@ -134,7 +134,7 @@ def test_carries_run_before_a_limb_overflows() -> None:
 def test_the_range_follows_the_exponents() -> None:
     def needed(*values: float, weight: int = 1, null: int = 0) -> tuple[int, int]:
         rows = np.array([[bits_of(value), null] for value in values], np.int64).reshape(-1, 2)
-        return needed_limbs(rows, np.full(len(rows), weight, np.int64), 0, 1, 0, ABOVE_ALL_LIMBS, 0)
+        return needed_limbs(rows, np.full(len(rows), weight, np.int64), 0, 1, 0, 1, ABOVE_ALL_LIMBS, 0)
 
     assert needed() == (ABOVE_ALL_LIMBS, 0)
     assert needed(0.0, -0.0, float("nan"), float("inf"), float("-inf")) == (ABOVE_ALL_LIMBS, 0)

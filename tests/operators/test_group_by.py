@@ -2,225 +2,31 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import random
-import struct
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Decimal, localcontext
-from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from grouping import (
+    AVG,
+    COUNT,
+    MANY,
+    MAX,
+    MIN,
+    SIMPLE_CALLS,
+    SUM,
+    Bench,
+    Change,
+    Row,
+    by_instant,
+    history,
+    slow_changes,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sash.deltas import Delta, Layout
-from sash.logical.nodes import AggregateCall, Function
-from sash.logical.patterns import Pattern
-from sash.operators.base import Surroundings
-from sash.operators.group_by import GroupBy
-from sash.physical.specs import GroupBySpec, PortSpec
-from sash.scalar.evaluate import Failures
-from sash.schema import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FOREVER,
-    INT,
-    STRING,
-    TIMESTAMP,
-    Kind,
-    Type,
-    decimal,
-    schema,
-)
-from sash.state.arena import Arena
-from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
-
-Row = tuple[object, ...]
-Change = tuple[int, Row, int]  # instant, row, weight
-Calls = Sequence[tuple[Function, int | None]]
-COUNT, SUM, AVG, MIN, MAX = Function.COUNT, Function.SUM, Function.AVG, Function.MIN, Function.MAX
-
-
-# The slow twin.
-
-
-def nearest(exact: Fraction) -> float:
-    try:
-        return exact.numerator / exact.denominator
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
-
-
-def slow_double(values: list[float], divisor: int) -> float:
-    if any(math.isnan(v) for v in values) or {math.inf, -math.inf} <= set(values):
-        return math.nan
-    infinite = [v for v in values if math.isinf(v)]
-    if infinite:
-        return infinite[0]
-    return nearest(sum((Fraction(v) for v in values), Fraction(0)) / divisor) + 0.0
-
-
-def slow_decimal(values: list[Decimal], divisor: int, type_: Type) -> Decimal | None:
-    with localcontext(prec=200):
-        result = (sum(values, Decimal(0)) / divisor).quantize(Decimal(1).scaleb(-type_.scale), ROUND_HALF_UP)
-        return result if abs(result) < Decimal(10) ** (type_.precision - type_.scale) else None
-
-
-def rank(value: object) -> object:
-    if isinstance(value, float):
-        return (1, 0.0) if math.isnan(value) else (0, value)
-    return value.encode() if isinstance(value, str) else value
-
-
-def slow_call(call: AggregateCall, rows: list[Row]) -> object:
-    if call.argument is None:
-        return len(rows)
-    values = [row[call.argument] for row in rows if row[call.argument] is not None]
-    if call.function is COUNT:
-        return len(values)
-    if not values:
-        return None
-    if call.function in (MIN, MAX):
-        found = (min if call.function is MIN else max)(values, key=rank)
-        return found + 0.0 if isinstance(found, float) else found
-    divisor = len(values) if call.function is AVG else 1
-    if call.argument_type == DOUBLE:
-        return slow_double(values, divisor)
-    if call.argument_type is not None and call.argument_type.kind is Kind.DECIMAL:
-        return slow_decimal(values, divisor, call.type)
-    total = sum(values)
-    if call.function is AVG:
-        return nearest(Fraction(total, divisor))
-    return total if -(2**63) <= total < 2**63 else None
-
-
-def slow_answer(spec: GroupBySpec, bag: Counter[Row]) -> list[Row]:
-    groups: dict[Row, list[Row]] = {} if spec.keys else {(): []}
-    for row in bag.elements():
-        groups.setdefault(tuple(printed(row[key]) for key in spec.keys), []).append(row)
-    return [
-        (*key, *(printed(slow_call(call, rows)) for call in spec.calls)) for key, rows in groups.items()
-    ]
-
-
-def printed(value: object) -> object:
-    """Doubles as text: zeros are one, NaNs are equal. Decimals without their scale."""
-    if isinstance(value, Decimal):
-        return f"decimal {Fraction(value)}"
-    return "double " + repr(value + 0.0) if isinstance(value, float) else value
-
-
-def slow_changes(spec: GroupBySpec, changes: Sequence[Change], begin: int | None) -> list[tuple[int, Row, int]]:
-    bag: Counter[Row] = Counter()
-    shown: Counter[Row] = Counter()
-    result = []
-    instants = {ts for ts, _, _ in changes} | ({begin} if begin is not None and not spec.keys else set())
-    for instant in sorted(instants):
-        for ts, row, weight in changes:
-            if ts == instant:
-                bag[row] += weight
-        hidden = not spec.keys and (begin is None or instant < begin)
-        answer = Counter([] if hidden else slow_answer(spec, bag))
-        result += [(instant, row, -1) for row in (shown - answer).elements()]
-        result += [(instant, row, 1) for row in (answer - shown).elements()]
-        shown = answer
-    return result
-
-
-# The fast one, fed with Python values.
-
-
-class Bench:
-    """A GROUP BY over columns of some types."""
-
-    def __init__(self, types: Sequence[Type], keys: Sequence[int], calls: Calls) -> None:
-        columns = schema(*((f"c{place}", type_) for place, type_ in enumerate(types)))
-        made = tuple(AggregateCall(f, a, None if a is None else types[a]) for f, a in calls)
-        names = tuple(f"o{place}" for place in range(len(keys) + len(made)))
-        self.spec = GroupBySpec(PortSpec(1, columns, Pattern.STRICT, ()), tuple(keys), made, names)
-        self.layout = self.spec.input.layout
-        self.arena = Arena.anonymous()
-        self.attach()
-
-    def attach(self) -> None:
-        self.interner = Interner(self.arena)
-        self.operator = GroupBy(self.spec, Surroundings(self.arena.scope("group"), self.interner, Failures()))
-
-    def delta(self, changes: Sequence[Change]) -> Delta:
-        types = self.layout.schema.types
-        columns = [[row[place] for _, row, _ in changes] for place in range(len(types))]
-        arrays = [pa.array(column, type_.arrow) for column, type_ in zip(columns, types, strict=True)]
-        rows = encode(arrays, self.layout, self.interner)
-        for place, type_ in enumerate(types):
-            if type_ == DOUBLE:  # as they are, negative zeros too
-                raw = [struct.unpack("<q", struct.pack("<d", v))[0] if v is not None else 0 for v in columns[place]]
-                rows[:, self.layout.lanes[place]] = raw
-        ts, weight = np.array([c[0] for c in changes], np.int64), np.array([c[2] for c in changes], np.int64)
-        return Delta(rows, ts, np.full(len(changes), FOREVER), weight)
-
-    def run(self, changes: Sequence[Change], now: int, begin: int | None = None) -> list[tuple[int, Row, int]]:
-        out = self.operator.run([self.delta(changes)], now, begin)
-        assert (np.diff(out.ts) >= 0).all() and (out.expiry == FOREVER).all() and (out.ts < now).all()
-        columns = [column.to_pylist() for column in decode(out.rows, self.spec.layout, self.interner)]
-        rows = [tuple(printed(v) for v in row) for row in zip(*columns, strict=True)] if columns else [()] * len(out)
-        return list(zip(out.ts.tolist(), rows, out.weight.tolist(), strict=True))
-
-    def run_cut(self, changes: Sequence[Change], cuts: Iterable[int], begin: int | None) -> list[tuple[int, Row, int]]:
-        result, before = [], -100
-        for now in [*sorted(cuts), 10**9]:
-            part = [change for change in changes if before <= change[0] < now]
-            result += self.run(part, now, begin if begin is not None and begin < now else None)
-            before = now
-        return result
-
-
-def by_instant(changes: list[tuple[int, Row, int]]) -> list[tuple[int, str, int]]:
-    return sorted((ts, repr(row), weight) for ts, row, weight in changes)
-
-
-# Random histories.
-
-MANY = [BOOLEAN, INT, BIGINT, DOUBLE, decimal(9, 2), decimal(30, 4), decimal(38, 0), STRING, TIMESTAMP, DATE]
-VALUES: list[list[object]] = [
-    [True, False],
-    [-(2**31), -1, 0, 5, 2**31 - 1],
-    [-(2**63), 2**63 - 1, 2**62, 3, -7],
-    [0.0, -0.0, 0.1, 1e300, -1e300, 5e-324, 1.5, math.nan, math.inf, -math.inf, -2.25],
-    [Decimal("0.01"), Decimal("-9999999.99"), Decimal("1.50")],
-    [Decimal("0.0001"), Decimal("-12345678901234567890.1234"), Decimal("18446744073709551616"), Decimal("7")],
-    [Decimal(10**38 - 1), Decimal(1 - 10**38), Decimal(1), Decimal(-3)],
-    ["", "a", "ab", "b", "é", "zebra", "\U0001f600"],
-    [datetime.datetime(2020, 1, 1), datetime.datetime(1960, 5, 5)],
-    [datetime.date(2020, 1, 1), datetime.date(1960, 5, 5)],
-]
-ALL_CALLS = [(COUNT, None)] + [(COUNT, c) for c in (3, 7)]
-ALL_CALLS += [(f, c) for f in (SUM, AVG) for c in (1, 2, 3, 4, 5, 6)] + [(f, c) for f in (MIN, MAX) for c in range(10)]
-
-
-def history(seed: int, lifetimes: int, instants: int, columns: Sequence[int]) -> list[Change]:
-    """Rows that come and (most of them) go; at one instant in any order."""
-    chance = random.Random(seed)
-    changes = []
-    for _ in range(lifetimes):
-        row = tuple(chance.choice([None, *VALUES[c]]) if c in columns else None for c in range(len(MANY)))
-        weight = chance.choice([1, 1, 1, 2, 5])
-        start = chance.randrange(instants)
-        changes.append((start, row, weight))
-        if chance.random() < 0.8:
-            end = chance.randrange(start, instants)
-            leaving = chance.choice([weight, 1])
-            changes.append((end, row, -leaving))
-            if leaving < weight:
-                changes.append((chance.randrange(end, instants), row, leaving - weight))
-    chance.shuffle(changes)
-    return sorted(changes, key=lambda change: change[0])
+from sash.logical.nodes import Function
+from sash.schema import BIGINT, DOUBLE, INT, STRING
 
 
 @settings(max_examples=150, deadline=None)
@@ -231,7 +37,7 @@ def history(seed: int, lifetimes: int, instants: int, columns: Sequence[int]) ->
 def test_equals_the_slow_one(
     seed: int, lifetimes: int, instants: int, keys: tuple[int, ...], cuts: set[int], is_early: bool
 ) -> None:
-    bench = Bench(MANY, keys, ALL_CALLS)
+    bench = Bench(MANY, keys, SIMPLE_CALLS)
     changes = history(seed, lifetimes, instants, range(len(MANY)))
     begin = -3 if is_early else (changes[0][0] if changes else None)
     fast = bench.run_cut(changes, cuts, begin)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from shapes import INPUTS, SHAPES, STREAMS, Shape, make_rows
 
 import sash
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow
+from shapes import INPUTS, SHAPES, STREAMS, Shape, make_rows
 
 ORDER = ("sellers", "bids", "asks", "quiet")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from sash.errors import SashError
 from sash.logical.patterns import Pattern
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job, Port, View
@@ -23,7 +24,7 @@ from sash.state.arena import Arena
 EVENTS = schema(("ts", TIMESTAMP), ("key", BIGINT), ("value", BIGINT))
 COUNTS = schema(("key", BIGINT), ("n", BIGINT))
 KEYS = 100
-FAULTS = "SASH_TEST_FAULTS"  # a folder: a file "fail" there makes one step fail
+FAULTS = "SASH_TEST_FAULTS"  # a folder: a file "fail" there makes one step fail, a file "refuse" all of them
 
 
 def stream(path: str | None, **facts: object) -> StreamSpec:
@@ -82,6 +83,8 @@ class Counting:
 def fail_if_asked() -> None:
     """Fail once, in the middle of a write."""
     fault = Path(os.environ.get(FAULTS, "/nonexistent")) / "fail"
+    if fault.with_name("refuse").exists():
+        raise SashError("the test wants none of it", "ask another one")
     try:
         fault.unlink()
     except FileNotFoundError:

@@ -120,6 +120,17 @@ def test_a_task_that_fails_is_tried_again(make_host: MakeHost, tmp_path: Path, f
     assert added_up(tmp_path / "out") == expected.tolist()
 
 
+def test_an_error_of_a_task_is_one_clear_message(make_host: MakeHost, tmp_path: Path, faults: Path) -> None:
+    counting.write_events(tmp_path / "in/a.csv", 10)
+    (faults / "refuse").touch()
+    with pytest.raises(SashError, match=r"^the test wants none of it; ask another one$"):
+        make_host().run_to_end()
+    (faults / "refuse").unlink()
+    host = make_host()
+    host.run_to_end()
+    assert host.is_finished
+
+
 def test_late_and_dead_rows_are_kept(make_host: MakeHost, tmp_path: Path) -> None:
     (tmp_path / "in/a.csv").write_text("ts,key,value\n5,1,1\n3,2,2\n,3,3\n6,x,4\n7,5,5\n")
     host = make_host()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -117,3 +118,25 @@ def test_a_view_shows_rows_that_are_not_final_yet(spark: SparkSession, tmp_path:
     db.drain()
     assert in_order(db.view("talkers").to_arrow()) == [{"src": "ann", "n": 1}]
     db.close()
+
+
+def test_a_silent_stream_does_not_hold_up_the_others(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,5\n2,5\n9,5\n")
+    (tmp_path / "b.csv").write_text("1,5\n")
+    db = SparkDatabase(spark, output=tmp_path / "out", shards=2, base=tmp_path)
+    db.execute("""
+        CREATE STREAM a (ts TIMESTAMP, k INT) TIMESTAMP BY ts WITH (format = 'csv', path = 'a.csv');
+        CREATE STREAM b (ts TIMESTAMP, k INT) TIMESTAMP BY ts IDLE AFTER 1 SECOND WITH (format = 'csv', path = 'b.csv');
+        CREATE MATERIALIZED VIEW v AS
+          SELECT a.k, b.ts AS since FROM a [RANGE 3 SECONDS] a JOIN b [RANGE 30 SECONDS] b ON a.k = b.k;
+    """)
+    db.start()
+    for _ in range(60):
+        db.drain()
+        if pq.read_table(tmp_path / "out/v.changes.parquet").num_rows:
+            break
+        time.sleep(0.5)
+    db.close()
+    changes = pq.read_table(tmp_path / "out/v.changes.parquet").sort_by("_ts")
+    assert changes.column("_op").to_pylist() == [1, 1, -1, -1]
+    assert [moment.second for moment in changes.column("_ts").to_pylist()] == [1, 2, 4, 5]

@@ -93,7 +93,7 @@ def test_a_view_is_read_as_what_it_holds() -> None:
 
 def test_insertions_of_one_instant_come_in_the_order_of_their_rows() -> None:
     view = recomputed("SELECT * FROM input_0", KV, windowed("+ b 1 @1", "+ NULL 5 @1", "+ a 2 @1", "+ a NULL @1"))
-    rows = [arrival.row for arrival in view.insertions(100_000_000)]
+    rows = [arrival.row for arrival in view.stream("ISTREAM", 100_000_000)]
     assert rows == [(None, 5), ("a", None), ("a", 2), ("b", 1)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pyarrow as pa
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from sash.commands.job_file import load
 from sash.commands.report import instant_text, line, summary
@@ -53,6 +55,7 @@ class Stage:
         self._shown = 0.0
         self.longest = 0.0
         self.last = Progress()
+        self.picture: RenderableType = ""
 
     def __enter__(self) -> Stage:
         if self._live is not None:
@@ -66,18 +69,18 @@ class Stage:
     def __call__(self, progress: Progress) -> None:
         self.last = progress
         self.longest = max(self.longest, progress.batch_seconds if progress.batch > 0 else 0.0)
+        if progress.is_end:
+            return  # the last picture stays: that of the last rows
+        tables = [_table(name, self._view(name).to_arrow()) for name in ORDER]
+        self.picture = Group(*tables, Text(line(progress)))
         if self._live is not None:
-            self._live.update(self._picture(progress), refresh=True)
+            self._live.update(self.picture, refresh=True)
         elif time.monotonic() - self._shown > EVERY:
             self._shown = time.monotonic()
-            self._console.print(self._picture(progress))
-
-    def _picture(self, progress: Progress) -> RenderableType:
-        tables = [_table(name, self._view(name).to_arrow()) for name in ORDER]
-        return Group(*tables, line(progress))
+            self._console.print(self.picture)
 
 
-def run_demo(rows: int, seed: int, engine: str) -> None:
+def run_demo(rows: int, seed: int, engine: str, record: Path | None) -> None:
     console = Console()
     with tempfile.TemporaryDirectory(prefix="sash-demo-") as folder:
         job = _make_job(Path(folder), rows, seed, console)
@@ -85,6 +88,12 @@ def run_demo(rows: int, seed: int, engine: str) -> None:
         play = _on_spark if engine == "spark" else _embedded
         stage = play(job, -(-rows // BATCHES), console)
     _figures(console, stage)
+    if record is not None:
+        paper = Console(record=True, width=84, file=io.StringIO())
+        paper.print("$ ./run demo", highlight=False)
+        paper.print(stage.picture)
+        _figures(paper, stage)
+        paper.save_svg(str(record), title="sash demo")
 
 
 def _make_job(folder: Path, rows: int, seed: int, console: Console) -> Path:
@@ -136,7 +145,8 @@ def _text(value: object) -> str:
 
 def _figures(console: Console, stage: Stage) -> None:
     last = stage.last
-    console.print(summary(last))
+    console.print(summary(last), highlight=False)
     if last.event_time is not None:
-        console.print(f"event time reached: {instant_text(last.event_time)}")
-    console.print(f"delay: an answer is at most one batch behind; the longest batch took {stage.longest:.2f} s")
+        console.print(f"event time reached: {instant_text(last.event_time)}", highlight=False)
+    delay = f"delay: an answer is at most one batch behind; the longest batch took {stage.longest:.2f} s"
+    console.print(delay, highlight=False)

@@ -55,8 +55,8 @@ def run_embedded(options: RunOptions) -> None:
 
 
 def run_on_spark(options: RunOptions) -> None:
-    from sash.spark_database import SparkDatabase
     from sash.spark.session import local_session
+    from sash.spark_database import SparkDatabase
 
     with Report() as report:
         db = SparkDatabase(

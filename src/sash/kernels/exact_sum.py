@@ -16,7 +16,15 @@ from __future__ import annotations
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF
-from sash.physical.group_by import FEED_BIT, FEED_DOUBLE, FEED_KIND, FEED_LANE, FEED_MASK, FEED_PART
+from sash.physical.group_by import (
+    FEED_BIT,
+    FEED_DOUBLE,
+    FEED_DOUBLE_SQUARES,
+    FEED_KIND,
+    FEED_LANE,
+    FEED_MASK,
+    FEED_PART,
+)
 
 LIMB_BITS = 32
 LOWEST = -1074  # the exponent of bit 0 of limb 0
@@ -127,30 +135,32 @@ def carry_limbs(cells: Int64s, group: int, first: int, length: int) -> None:
 
 @kernel
 def needed_limbs(
-    rows: Int64s, weight: Int64s, lane: int, mask_lane: int, bit: int, lowest: int, highest: int
+    rows: Int64s, weight: Int64s, lane: int, mask_lane: int, bit: int, power: int, lowest: int, highest: int
 ) -> tuple[int, int]:
-    """The range of limbs, from `lowest` to below `highest`, made wide enough for the values of a column."""
+    """The range of limbs, from `lowest` to below `highest`, made wide enough for a column's values, or their squares."""
+    above = 4 if power == 1 else 6  # the limbs that a value touches, and one for carries
     for row in range(len(rows)):
         bits = rows[row, lane]
         exponent = bits >> 52 & 0x7FF
         if exponent == 0x7FF or bits & ~SIGN == 0 or rows[row, mask_lane] >> bit & 1:
             continue
-        place = max(exponent, 1) - 1
+        place = power * (max(exponent, 1) - 1)
         lowest = min(lowest, place >> 5)
         left = abs(weight[row]) >> CHUNK_BITS
         while left:
             place += CHUNK_BITS
             left >>= CHUNK_BITS
-        highest = max(highest, (place >> 5) + 4)  # three limbs for the value, one for carries
+        highest = max(highest, (place >> 5) + above)
     return lowest, highest
 
 
 @kernel
 def wanted_ranges(rows: Int64s, weight: Int64s, feeds: Int64s, ranges: Int64s, wanted: Int64s) -> bool:
-    """Write the range that every DOUBLE sum needs with these rows; the answer is whether one is wider than now."""
+    """Write the range that every sum of doubles needs with these rows; the answer is whether one is wider than now."""
     is_wider = False
     for feed in range(len(feeds)):
-        if feeds[feed, FEED_KIND] != FEED_DOUBLE:
+        kind = feeds[feed, FEED_KIND]
+        if kind not in (FEED_DOUBLE, FEED_DOUBLE_SQUARES):
             continue
         part = feeds[feed, FEED_PART]
         lowest, length = ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
@@ -158,7 +168,8 @@ def wanted_ranges(rows: Int64s, weight: Int64s, feeds: Int64s, ranges: Int64s, w
             lowest = ABOVE_ALL_LIMBS
         highest = lowest + length if length else 0
         lane, mask, bit = feeds[feed, FEED_LANE], feeds[feed, FEED_MASK], feeds[feed, FEED_BIT]
-        lowest, highest = needed_limbs(rows, weight, lane, mask, bit, lowest, highest)
+        power = 1 if kind == FEED_DOUBLE else 2
+        lowest, highest = needed_limbs(rows, weight, lane, mask, bit, power, lowest, highest)
         wanted[part, RANGE_BASE] = lowest if highest else 0
         wanted[part, RANGE_LENGTH] = highest - lowest if highest else 0
         is_wider |= wanted[part, RANGE_LENGTH] != length

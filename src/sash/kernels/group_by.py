@@ -14,31 +14,28 @@ import numpy as np
 import numpy.typing as npt
 
 from sash.deltas import Int64s
+from sash.kernels.adding import add_value
 from sash.kernels.aggregates import write_call
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.exact_sum import (
-    RANGE_BASE,
-    RANGE_CELL,
-    RANGE_LENGTH,
-    add_double,
-    add_exact,
-    canonical_double,
-)
-from sash.kernels.extremes import OWNER_BITS, count_value, settle_nodes, to_order
+from sash.kernels.exact_sum import canonical_double
 from sash.kernels.group_registers import FREE_GROUP, LAST, LIVE_GROUPS, LIVE_NODES, TOUCHED_GROUP, USED_GROUPS
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
+from sash.kernels.nodes import OWNER_BITS, count_pair, count_value, to_order
+from sash.kernels.settling import settle_nodes
+from sash.kernels.texts import make_texts
 from sash.physical.group_by import (
     BY_WIDE_DECIMAL,
-    EXTREME_ORDER,
     FEED_BIT,
-    FEED_CELL,
-    FEED_COUNT,
-    FEED_DOUBLE,
-    FEED_EXACT,
     FEED_KIND,
     FEED_LANE,
+    FEED_LANES,
     FEED_MASK,
+    FEED_OTHER_BIT,
+    FEED_OTHER_LANE,
+    FEED_OTHER_MASK,
     FEED_PART,
+    FEED_SET,
+    FEED_VALUE,
     KEY_BIT,
     KEY_IS_DOUBLE,
     KEY_LANE,
@@ -46,7 +43,11 @@ from sash.physical.group_by import (
     KEY_TO_BIT,
     KEY_TO_MASK,
     LINK,
+    NOTHING_BESIDE,
     ROWS,
+    SET_BESIDE,
+    SET_IS_MAX,
+    SET_ORDER,
     SHOWN,
     TAG,
 )
@@ -57,43 +58,51 @@ Bytes = npt.NDArray[np.uint8]
 @kernel
 def group_rows(
     rows: Int64s, ts: Int64s, weight: Int64s, row: int, begin: int, keys: Int64s, key_bits: Int64s, feeds: Int64s,
-    calls: Int64s, extremes: Int64s, ranges: Int64s, registers: Int64s, table: Int64s, cells: Int64s, lines: Int64s,
-    nodes: Int64s, node_table: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s, at: int, key: Int64s, limbs: Int64s,
+    calls: Int64s, sets: Int64s, separators: Bytes, ranges: Int64s, registers: Int64s, table: Int64s, cells: Int64s,
+    lines: Int64s, nodes: Int64s, beside: Int64s, node_table: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
+    texts: Int64s, text_count: Int64s, buffer: Bytes, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, at: int,
+    key: Int64s, limbs: Int64s, spare: Int64s,
 ) -> tuple[int, int]:
     """Take in the changes from `row` on and write those of the output from `at` on; the answer is where both stopped.
 
-    Before the end it stops only for want of room for groups or nodes. Instants before `begin` show nothing.
-    `key` and `limbs` are scratch.
+    Before the end it stops only for want of room: for groups, nodes or texts. Then some groups may still be touched.
+    Instants before `begin` show nothing. `key`, `limbs` and `spare` are scratch.
     """
-    room, node_room = len(cells) - 1, len(nodes) - 1 - len(extremes)
-    while row < len(ts):
-        if registers[LIVE_GROUPS] >= room or registers[LIVE_NODES] > node_room:
+    room, node_room = len(cells) - 1, len(nodes) - 1 - len(sets)
+    while True:
+        if registers[TOUCHED_GROUP] != LAST and (row == len(ts) or ts[row] != ts[row - 1]):
+            if len(sets):
+                settle_nodes(
+                    nodes, beside, node_table, registers, cells, sets, feeds, ranges, starts, lengths, heap
+                )
+            group = registers[TOUCHED_GROUP]
+            while group != LAST:
+                following = cells[group, LINK]
+                if ts[row - 1] >= begin:
+                    if len(texts) and not make_texts(
+                        group, calls, sets, cells, nodes, starts, lengths, heap, separators, texts, text_count, buffer
+                    ):
+                        break
+                    stop = _show(
+                        group, len(keys), key_bits, calls, sets, ranges, registers, table, cells, lines, nodes, beside,
+                        limbs, spare, out_rows, out_weight, at,
+                    )
+                    while at < stop:
+                        out_ts[at] = ts[row - 1]
+                        at += 1
+                cells[group, LINK] = 0
+                group = following
+            registers[TOUCHED_GROUP] = group
+            if group != LAST:
+                break
+        if row == len(ts) or registers[LIVE_GROUPS] >= room or registers[LIVE_NODES] > node_room:
             break
         group = _find_group(rows, row, keys, key_bits, key, registers, table, cells, lines)
         if cells[group, LINK] == 0:
             cells[group, LINK] = registers[TOUCHED_GROUP]
             registers[TOUCHED_GROUP] = group
-        _feed(rows, row, weight[row], group, feeds, extremes, ranges, registers, cells, nodes, node_table)
+        _feed(rows, row, weight[row], group, feeds, sets, ranges, registers, cells, nodes, beside, node_table)
         row += 1
-        if row < len(ts) and ts[row] == ts[row - 1]:
-            continue
-        if len(extremes):
-            settle_nodes(nodes, node_table, registers, cells, extremes, starts, lengths, heap)
-        group = registers[TOUCHED_GROUP]
-        registers[TOUCHED_GROUP] = LAST
-        while group != LAST:
-            following = cells[group, LINK]
-            cells[group, LINK] = 0
-            if ts[row - 1] >= begin:
-                stop = _show(
-                    group, len(keys), key_bits, calls, extremes, ranges, registers, table, cells, lines, nodes, limbs,
-                    out_rows, out_weight, at,
-                )
-                while at < stop:
-                    out_ts[at] = ts[row - 1]
-                    at += 1
-            group = following
     return row, at
 
 
@@ -160,39 +169,54 @@ def _new_group(registers: Int64s, cells: Int64s) -> int:
 
 @inlined
 def _feed(
-    rows: Int64s, row: int, weight: int, group: int, feeds: Int64s, extremes: Int64s, ranges: Int64s, registers: Int64s,
-    cells: Int64s, nodes: Int64s, node_table: Int64s,
+    rows: Int64s, row: int, weight: int, group: int, feeds: Int64s, sets: Int64s, ranges: Int64s, registers: Int64s,
+    cells: Int64s, nodes: Int64s, beside: Int64s, node_table: Int64s,
 ) -> None:
-    """Add what a row has to the cells of its group."""
+    """Add what a row has to the cells and sets of its group."""
     cells[group, ROWS] += weight
     for feed in range(len(feeds)):
+        if feeds[feed, FEED_SET] >= 0:
+            break
         if rows[row, feeds[feed, FEED_MASK]] >> feeds[feed, FEED_BIT] & 1:
             continue
-        kind, lane, cell, part = (
-            feeds[feed, FEED_KIND], feeds[feed, FEED_LANE], feeds[feed, FEED_CELL], feeds[feed, FEED_PART],
-        )
-        value = rows[row, lane]
-        if kind == FEED_COUNT:
-            cells[group, cell] += weight
-        elif kind == FEED_EXACT:
-            cells[group, cell] += weight
-            high = rows[row, lane + 1] if part == 2 else value >> 63
-            add_exact(cells, group, cell + 1, value, high, weight)
-        elif kind == FEED_DOUBLE:
-            cells[group, cell] += weight
-            first, base, length = ranges[part, RANGE_CELL], ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
-            add_double(cells, group, cell, first, base, length, value, weight)
+        lane = feeds[feed, FEED_LANE]
+        low = rows[row, lane]
+        high = rows[row, lane + 1] if feeds[feed, FEED_LANES] == 2 else low >> 63
+        if feeds[feed, FEED_KIND] != FEED_VALUE:
+            add_value(feeds, feed, low, high, weight, group, ranges, cells)
+            continue
+        set_ = feeds[feed, FEED_PART]
+        owner = group << OWNER_BITS | set_
+        major, minor = to_order(sets[set_, SET_ORDER], sets[set_, SET_IS_MAX], low, high)
+        if sets[set_, SET_BESIDE] == NOTHING_BESIDE:
+            count_value(nodes, node_table, registers, owner, major, minor, weight)
         else:
-            high = rows[row, lane + 1] if extremes[part, EXTREME_ORDER] == BY_WIDE_DECIMAL else 0
-            major, minor = to_order(extremes, part, value, high)
-            count_value(nodes, node_table, registers, group << OWNER_BITS | part, major, minor, weight)
+            _feed_pair(
+                rows, row, weight, feeds, feed, sets, set_, registers, nodes, beside, node_table, owner, major, minor
+            )
+
+
+@kernel
+def _feed_pair(
+    rows: Int64s, row: int, weight: int, feeds: Int64s, feed: int, sets: Int64s, set_: int, registers: Int64s,
+    nodes: Int64s, beside: Int64s, node_table: Int64s, owner: int, major: int, minor: int,
+) -> None:
+    order, is_max, lane = sets[set_, SET_BESIDE], sets[set_, SET_IS_MAX], feeds[feed, FEED_OTHER_LANE]
+    other_major, other_minor = 0, 0
+    is_there = 1 - (rows[row, feeds[feed, FEED_OTHER_MASK]] >> feeds[feed, FEED_OTHER_BIT] & 1)
+    if is_there:
+        high = rows[row, lane + 1] if order == BY_WIDE_DECIMAL else 0
+        other_major, other_minor = to_order(order, is_max, rows[row, lane], high)
+    count_pair(
+        nodes, beside, node_table, registers, owner, major, minor, other_major, other_minor, is_there, weight
+    )
 
 
 @inlined
 def _show(
-    group: int, key_lanes: int, key_bits: Int64s, calls: Int64s, extremes: Int64s, ranges: Int64s, registers: Int64s,
-    table: Int64s, cells: Int64s, lines: Int64s, nodes: Int64s, limbs: Int64s, out_rows: Int64s, out_weight: Int64s,
-    at: int,
+    group: int, key_lanes: int, key_bits: Int64s, calls: Int64s, sets: Int64s, ranges: Int64s, registers: Int64s,
+    table: Int64s, cells: Int64s, lines: Int64s, nodes: Int64s, beside: Int64s, limbs: Int64s, spare: Int64s,
+    out_rows: Int64s, out_weight: Int64s, at: int,
 ) -> int:
     """Write the change of a group's row, if there is one; the answer is where the output ends then."""
     width = lines.shape[1]
@@ -211,7 +235,9 @@ def _show(
         lane = width - len(key_bits) + mask
         out_rows[new, lane] = lines[group, lane] & key_bits[mask]
     for call in range(len(calls)):
-        write_call(call, group, calls, extremes, ranges, registers, cells, nodes, limbs, out_rows, new)
+        write_call(
+            call, group, calls, sets, ranges, registers, cells, nodes, beside, limbs, spare, out_rows, new
+        )
     out_weight[new] = 1
     is_changed = shown == 0
     for lane in range(key_lanes, width):

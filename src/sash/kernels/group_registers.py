@@ -1,6 +1,6 @@
 """The registers of a GROUP BY: its changing numbers, in one array that all its kernels share.
 
-Groups and nodes (values under MIN and MAX) are numbered from 1; 0 is nobody. LIVE is how many there are, USED the
+Groups and nodes (values of sets) are numbered from 1; 0 is nobody. LIVE is how many there are, USED the
 greatest number ever given, FREE and TOUCHED are the first of a list that runs through the things themselves.
 """
 

@@ -167,6 +167,41 @@ def newest_of_key(rows: Int64s, i: int, lanes: Int64s, stored: Int64s, stored_la
 
 
 @kernel
+def look_up(
+    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s,
+    l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, r_all: Int64s,
+    registers: Int64s, table: Int64s, key_table: Int64s, nodes: Int64s, counts: Int64s, following: Int64s, previous: Int64s,
+    free: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
+) -> int:
+    """Pair arriving rows with a table as it is then; rows of an instant come before its changes of that instant."""
+    n = 0
+    while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
+        i, j = cursor[LEFT], cursor[RIGHT]
+        if j < len(r_ts) and (i >= len(l_ts) or r_ts[j] < l_ts[i]):
+            if not has_null(r_rows, j, r_masks):
+                change_keyed(
+                    r_rows, j, r_weight[j], r_all, r_lanes, registers, table, key_table, nodes, counts, following, previous,
+                    free,
+                )
+            cursor[RIGHT] += 1
+            continue
+        partner = cursor[CHAIN] - 1
+        if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
+            partner = newest_of_key(l_rows, i, l_lanes, nodes, r_lanes, key_table)
+        while partner != NOBODY:
+            if n == len(out_ts):
+                cursor[CHAIN] = partner + 1
+                return n
+            write_pair(l_rows, i, l_rows.shape[1], nodes, partner, r_rows.shape[1], shape, out_rows, n)
+            out_ts[n], out_expiry[n], out_weight[n] = l_ts[i], l_expiry[i], l_weight[i] * counts[partner]
+            n += 1
+            partner = following[partner]
+        cursor[CHAIN] = 0
+        cursor[LEFT] += 1
+    return n
+
+
+@kernel
 def join_signed(
     l_rows: Int64s, l_ts: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s, l_lanes: Int64s,
     r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, l_all: Int64s, ls_registers: Int64s,

@@ -15,8 +15,8 @@ from sash.kernels.tree import COUNT, PARENT, TOTAL, next_node, node_at
 
 # Registers. Free nodes are chained by PARENT, free partitions by NEXT.
 LIVE_NODES, USED_NODES, FREE_NODE, LIVE_PARTITIONS, USED_PARTITIONS, FREE_PARTITION, REGISTERS = 0, 1, 2, 3, 4, 5, 6
-# Fields of a partition; partitions are numbered from 1. AGAINST is what Minus counts on its right side; the others serve during
-# one instant of a numbered Top: the least rank that changes, counted from 1, how many rows more there will be, the next in a list.
+# Fields of a partition; partitions are numbered from 1. AGAINST is what Minus counts on its right side. The others serve a
+# numbered Top during one instant: the least rank that changes, counted from 1; how many rows are added; the next in a list.
 ROOT, AGAINST, TOUCHED, GROWTH, NEXT, PARTITION_FIELDS = 0, 1, 2, 3, 4, 5
 
 

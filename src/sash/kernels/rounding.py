@@ -1,7 +1,8 @@
 """From exact sums to the values that are shown: rounded once, correctly.
 
 A number is a line of limbs of 32 bits, lowest first, without sign, in a scratch array of `SCRATCH` places. Doubles are
-rounded to the nearest, ties to even; decimals to the nearest, ties away from zero (HALF_UP, as in Spark).
+rounded to the nearest, ties to even; decimals to the nearest, ties away from zero (HALF_UP, as in Spark). `ratios.py`
+has what only variances and percentiles need.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from sash.kernels.compiling import kernel
 from sash.kernels.exact_sum import INFINITY, LOWEST, SIGN
 from sash.kernels.hashing import HALF
 
-SCRATCH = 96
-WINDOW, WINDOW_LIMBS = 88, 5  # where quotients are made; more limbs than a double and a count have bits
+SCRATCH = 512
+WINDOW, WINDOW_LIMBS = 480, 5  # where quotients are made; more limbs than a double and a count have bits
 EXACT_LIMBS = 6
 
 
@@ -48,7 +49,7 @@ def take_exact(cells: Int64s, group: int, cell: int, limbs: Int64s) -> bool:
 
 
 @kernel
-def _bit_length(limb: int) -> int:
+def bit_length(limb: int) -> int:
     length = 0
     for step in (16, 8, 4, 2, 1):
         if limb >> step:
@@ -72,7 +73,7 @@ def round_to_double(limbs: Int64s, start: int, length: int, exponent: int, is_in
     top = top_limb(limbs, start, length)
     if top < 0:
         return 0
-    leading = 32 * top + _bit_length(limbs[start + top]) - 1 + exponent
+    leading = 32 * top + bit_length(limbs[start + top]) - 1 + exponent
     last = max(leading - 52, LOWEST)  # the exponent of the last bit that fits
     drop = last - exponent
     if drop <= 0:
@@ -80,7 +81,7 @@ def round_to_double(limbs: Int64s, start: int, length: int, exponent: int, is_in
         return _pack(number << -drop, last)
     bits = _bits_from(limbs, start, top, drop - 1)
     mantissa = bits >> 1
-    if bits & 1 and (mantissa & 1 or is_inexact or _any_below(limbs, start, drop - 1)):
+    if bits & 1 and (mantissa & 1 or is_inexact or any_below(limbs, start, drop - 1)):
         mantissa += 1
     return _pack(mantissa, last)
 
@@ -100,7 +101,7 @@ def _bits_from(limbs: Int64s, start: int, top: int, place: int) -> int:
 
 
 @kernel
-def _any_below(limbs: Int64s, start: int, place: int) -> bool:
+def any_below(limbs: Int64s, start: int, place: int) -> bool:
     """Whether one of the lowest `place` bits is set."""
     limb = place >> 5
     bits = limbs[start + limb] & ((1 << (place & 31)) - 1)
@@ -152,14 +153,24 @@ def quotient_to_double(limbs: Int64s, length: int, exponent: int, divisor: int) 
     top = top_limb(limbs, 0, length)
     if top < 0:
         return 0
-    # The leading limbs decide, and whether there is anything behind them.
     lowest = top - WINDOW_LIMBS + 1
-    for place in range(WINDOW_LIMBS):
-        limbs[WINDOW + place] = limbs[lowest + place] if lowest + place >= 0 else 0
-    is_inexact = divide(limbs, WINDOW, WINDOW_LIMBS, divisor) != 0
-    for limb in range(lowest):
-        is_inexact |= limbs[limb] != 0
+    is_inexact = open_window(limbs, 0, lowest, WINDOW_LIMBS)
+    is_inexact |= divide(limbs, WINDOW, WINDOW_LIMBS, divisor) != 0
     return round_to_double(limbs, WINDOW, WINDOW_LIMBS, exponent + 32 * lowest, is_inexact)
+
+
+@kernel
+def open_window(limbs: Int64s, start: int, lowest: int, length: int) -> bool:
+    """Copy limbs from `lowest` on (below 0: zeros) to the window; the answer is whether there is anything below them.
+
+    The leading limbs of a number decide how its quotient is rounded, and whether there is anything behind them.
+    """
+    for place in range(length):
+        limbs[WINDOW + place] = limbs[start + lowest + place] if lowest + place >= 0 else 0
+    is_inexact = False
+    for limb in range(lowest):
+        is_inexact |= limbs[start + limb] != 0
+    return is_inexact
 
 
 @kernel

@@ -27,7 +27,7 @@ def hash_bytes(data: Bytes, start: int, stop: int) -> int:
     for place in range(start, stop):
         value = (value ^ np.uint64(data[place])) * np.uint64(1099511628211)
     value ^= value >> np.uint64(32)
-    return np.int64(value & np.uint64(0x7FFFFFFFFFFFFFFF))
+    return np.int64(value & np.uint64(0x7FFFFFFFFFFFFFFF))  # type: ignore[return-value]
 
 
 @kernel

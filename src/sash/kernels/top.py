@@ -1,7 +1,7 @@
 """The first rows of every partition, with and without their numbers, and all rows of one, instant after instant.
 
-Every row changes at most once an instant: the changes are added up before. A kernel that finds too little room for the next change
-(or instant) says at `cursor[NEEDED]` how much it needs, and goes on there in the next call.
+Every row changes at most once an instant: the changes are added up before. A kernel that finds too little room for the next
+change (or instant) says at `cursor[NEEDED]` how much it needs, and goes on there in the next call.
 """
 
 from __future__ import annotations
@@ -103,39 +103,23 @@ def numbered_changes(
     """
     n = 0
     while cursor[PLACE] < len(ts):
-        first = cursor[PLACE]
-        last = first
-        touched, needed = 0, 0
+        first, last, touched = cursor[PLACE], cursor[PLACE], 0
         while last < len(ts) and ts[last] == ts[first]:
             write_key(rows, last, lanes, nulls, key)
             partition = partition_of(key, key_lanes, registers, table, keys, partitions)
             root = partitions[partition, ROOT]
             rank = find_row(rows, last, stored, nodes, root, orders, starts, lengths, heap)[1]
-            if partitions[partition, TOUCHED] == 0:
-                partitions[partition, TOUCHED] = rank + 1
-                partitions[partition, NEXT], touched = touched, partition
-            partitions[partition, TOUCHED] = min(partitions[partition, TOUCHED], rank + 1)
-            partitions[partition, GROWTH] += weight[last]
+            touched = _touch(partition, rank, weight[last], partitions, touched)
             last += 1
-        partition = touched
-        while partition:
-            from_ = max(start, partitions[partition, TOUCHED] - 1)
-            total = nodes[partitions[partition, ROOT], TOTAL]
-            needed += max(0, min(stop, total) - from_)
-            needed += max(0, min(stop, total + partitions[partition, GROWTH]) - from_)
-            partition = partitions[partition, NEXT]
-        if n + needed > len(out_ts):
-            cursor[NEEDED] = needed
+        cursor[NEEDED] = _needed(touched, start, stop, partitions, nodes)
+        if n + cursor[NEEDED] > len(out_ts):
             while touched:
-                partitions[touched, TOUCHED], partitions[touched, GROWTH] = 0, 0
-                touched = partitions[touched, NEXT]
+                touched = _untouch(touched, partitions)
             return n
         partition = touched
         while partition:
-            from_ = max(start, partitions[partition, TOUCHED] - 1)
-            root = partitions[partition, ROOT]
             n = _write_numbered(
-                stored, nodes, root, from_, stop, values, -1, ts[first], out_rows, out_ts, out_weight, n
+                partition, start, stop, values, -1, ts[first], partitions, stored, nodes, out_rows, out_ts, out_weight, n
             )
             partition = partitions[partition, NEXT]
         for i in range(first, last):
@@ -149,23 +133,53 @@ def numbered_changes(
                 root = leave(node, -weight[i], root, registers, nodes)
             partitions[partition, ROOT] = root
         while touched:
-            from_ = max(start, partitions[touched, TOUCHED] - 1)
-            root = partitions[touched, ROOT]
-            n = _write_numbered(stored, nodes, root, from_, stop, values, 1, ts[first], out_rows, out_ts, out_weight, n)
-            partitions[touched, TOUCHED], partitions[touched, GROWTH] = 0, 0
-            partition, touched = touched, partitions[touched, NEXT]
+            n = _write_numbered(
+                touched, start, stop, values, 1, ts[first], partitions, stored, nodes, out_rows, out_ts, out_weight, n
+            )
+            partition, touched = touched, _untouch(touched, partitions)
             forget_if_empty(partition, key_lanes, registers, table, keys, partitions)
         cursor[PLACE] = last
     return n
 
 
+@inlined
+def _touch(partition: int, rank: int, weight: int, partitions: Int64s, touched: int) -> int:
+    """Put a partition on the list of touched ones; the answer is the first of them."""
+    if partitions[partition, TOUCHED] == 0:
+        partitions[partition, TOUCHED], partitions[partition, NEXT] = rank + 1, touched
+        touched = partition
+    partitions[partition, TOUCHED] = min(partitions[partition, TOUCHED], rank + 1)
+    partitions[partition, GROWTH] += weight
+    return touched
+
+
+@inlined
+def _untouch(partition: int, partitions: Int64s) -> int:
+    """Take the first one off the list; the answer is the next."""
+    partitions[partition, TOUCHED], partitions[partition, GROWTH] = 0, 0
+    return partitions[partition, NEXT]
+
+
+@inlined
+def _needed(touched: int, start: int, stop: int, partitions: Int64s, nodes: Int64s) -> int:
+    """How many rows will be written for the touched partitions."""
+    needed, partition = 0, touched
+    while partition:
+        first = max(start, partitions[partition, TOUCHED] - 1)
+        total = nodes[partitions[partition, ROOT], TOTAL]
+        needed += max(0, min(stop, total) - first) + max(0, min(stop, total + partitions[partition, GROWTH]) - first)
+        partition = partitions[partition, NEXT]
+    return needed
+
+
 @kernel
 def _write_numbered(
-    stored: Int64s, nodes: Int64s, root: int, start: int, stop: int, values: int, sign: int, ts: int, out_rows: Int64s,
-    out_ts: Int64s, out_weight: Int64s, n: int,
+    partition: int, start: int, stop: int, values: int, sign: int, ts: int, partitions: Int64s, stored: Int64s, nodes: Int64s,
+    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int,
 ) -> int:
-    """Write the rows of the ranks in [start, stop) one by one, each with its number."""
-    stop = min(stop, nodes[root, TOTAL])
+    """Write the rows of the ranks in [start, stop) that change, one by one, each with its number."""
+    root = partitions[partition, ROOT]
+    start, stop = max(start, partitions[partition, TOUCHED] - 1), min(stop, nodes[root, TOTAL])
     if start >= stop:
         return n
     node, first = node_at(nodes, root, start)

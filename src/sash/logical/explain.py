@@ -8,12 +8,20 @@ from sash.logical.expression_text import duration_text, expression_text
 from sash.logical.nodes import (
     Aggregate,
     AggregateCall,
+    Combine,
+    Deletions,
+    Emit,
     Filter,
     Insertions,
     Join,
+    Minus,
+    Order,
     Plan,
     Project,
     Scan,
+    Sequence,
+    Snapshots,
+    Top,
     Window,
     WindowKind,
     WindowSpec,
@@ -58,25 +66,68 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 
 def _detail(plan: Plan) -> str:
-    if isinstance(plan, Scan):
-        return f"{plan.name} (table)" if plan.is_table else plan.name
-    if isinstance(plan, Insertions):
-        return ""
-    if isinstance(plan, Window):
-        return window_text(plan.spec, plan.schema.names)
-    if isinstance(plan, Filter):
-        return _expression(plan.predicate, plan.input)
-    if isinstance(plan, Project):
-        return ", ".join(_named(e, n, plan.input) for e, n in zip(plan.expressions, plan.names, strict=True))
-    return _join(plan) if isinstance(plan, Join) else _aggregate(plan)
+    match plan:
+        case Scan():
+            return f"{plan.name} (table)" if plan.is_table else plan.name
+        case Window():
+            return window_text(plan.spec, plan.schema.names)
+        case Filter():
+            return _expression(plan.predicate, plan.input)
+        case Project():
+            return ", ".join(_named(e, n, plan.input) for e, n in zip(plan.expressions, plan.names, strict=True))
+        case Join():
+            return _join(plan)
+        case Aggregate():
+            return _aggregate(plan)
+        case Combine():
+            return plan.how.value
+        case Minus():
+            return " AND ".join(_equalities(plan))
+        case Top():
+            return _top(plan)
+        case Sequence():
+            return _sequence(plan)
+        case Emit():
+            return f"every {duration_text(plan.period)}"
+        case Insertions() | Deletions() | Snapshots():
+            return ""
+
+
+def _equalities(plan: Join | Minus | Sequence) -> list[str]:
+    pairs = zip(plan.left_keys, plan.right_keys, strict=True)
+    return [f"{_origin(plan.left, left)} = {_origin(plan.right, right)}" for left, right in pairs]
+
+
+def _conditions(plan: Join | Sequence) -> str:
+    rest = [] if plan.residual is None else [_expression(plan.residual, plan)]
+    return " AND ".join([*_equalities(plan), *rest])
+
+
+def _sequence(plan: Sequence) -> str:
+    within = "" if plan.within is None else f"within {duration_text(plan.within)}"
+    return "; ".join(part for part in (plan.pairing.value, _conditions(plan), within) if part)
+
+
+def _top(plan: Top) -> str:
+    partition = f"of every {', '.join(_column(plan.input, place) for place in plan.partition)}"
+    order = f"by {', '.join(_order(part, plan.input) for part in plan.order)}"
+    parts = [
+        f"{plan.count} rows" if plan.count > 1 else "1 row",
+        f"after {plan.offset}" if plan.offset else "",
+        partition if plan.partition else "",
+        order if plan.order else "",
+        f"numbered AS {plan.numbered}" if plan.numbered else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _order(order: Order, plan: Plan) -> str:
+    nulls = "" if order.nulls_first != order.is_descending else f" NULLS {'FIRST' if order.nulls_first else 'LAST'}"
+    return f"{_column(plan, order.column)}{' DESC' if order.is_descending else ''}{nulls}"
 
 
 def _join(plan: Join) -> str:
-    pairs = zip(plan.left_keys, plan.right_keys, strict=True)
-    conditions = [f"{_origin(plan.left, left)} = {_origin(plan.right, right)}" for left, right in pairs]
-    if plan.residual is not None:
-        conditions.append(_expression(plan.residual, plan))
-    return " AND ".join(conditions) or "(every pair)"
+    return _conditions(plan) or "(every pair)"
 
 
 def _aggregate(plan: Aggregate) -> str:
@@ -89,7 +140,12 @@ def _aggregate(plan: Aggregate) -> str:
 
 
 def _call(call: AggregateCall, plan: Plan) -> str:
-    return f"{call.function.value}({'*' if call.argument is None else _column(plan, call.argument)})"
+    argument = "*" if call.argument is None else _column(plan, call.argument)
+    if call.is_distinct:
+        argument = f"DISTINCT {argument}"
+    second = "" if call.second is None else f", {_column(plan, call.second)}"
+    parameter = "" if call.parameter is None else f", {call.parameter!r}"
+    return f"{call.function.value}({argument}{second}{parameter})"
 
 
 def _named(expression: Expression, name: str, plan: Plan) -> str:
@@ -112,14 +168,16 @@ def _column(plan: Plan, place: int) -> str:
 
 
 def _is_joined(plan: Plan) -> bool:
-    if isinstance(plan, Join):
+    if isinstance(plan, Join | Sequence):
         return True
+    if isinstance(plan, Window):
+        return isinstance(plan.input, Sequence)
     return isinstance(plan, Filter) and _is_joined(plan.input)
 
 
 def _origin(plan: Plan, place: int) -> str:
     """`stream.column` where the column comes straight from a stream, else how it is computed, else its name."""
-    if isinstance(plan, Join):
+    if isinstance(plan, Join | Sequence):
         width = len(plan.left.schema)
         return _origin(plan.left, place) if place < width else _origin(plan.right, place - width)
     if isinstance(plan, Filter | Window):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from sash.logical.streams import Updates
+from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, DOUBLE, Field, Kind, Schema, Type, decimal
 
@@ -20,6 +22,7 @@ class Scan:
     name: str
     schema: Schema
     is_table: bool = False
+    updates: Updates = Updates.NEVER  # tables only
 
 
 @dataclass(frozen=True)
@@ -241,7 +244,7 @@ class Emit:
 
 
 class Function(Enum):
-    """What a call makes of the non-NULL values of a group. Ties and orders are chosen such that the bag alone decides."""
+    """What a call makes of the non-NULL values of a group; the bag alone decides, never the order of its rows."""
 
     COUNT = "COUNT"
     SUM = "SUM"
@@ -264,6 +267,7 @@ class Function(Enum):
     BOOL_AND = "BOOL_AND"
     BOOL_OR = "BOOL_OR"
     ANY_VALUE = "ANY_VALUE"  # the least
+    USER = "USER"  # a class of the user's
 
 
 _OF_THE_ARGUMENT = {
@@ -276,8 +280,8 @@ _OF_THE_ARGUMENT = {
 class AggregateCall:
     """An aggregate of one input column; COUNT(*) has none.
 
-    `second` is the column that MIN_BY and MAX_BY order by; `parameter` is the fraction (a float) of a percentile, or the
-    separator of STRING_AGG. With `is_distinct` equal values count once.
+    `second` is the column that MIN_BY and MAX_BY order by; `parameter` is the fraction (a float) of a percentile, the
+    separator of STRING_AGG, or the UserAggregate. With `is_distinct` equal values count once.
     """
 
     function: Function
@@ -298,6 +302,8 @@ class AggregateCall:
         """As in Spark SQL, but for PERCENTILE_DISC, which gives a value of the bag."""
         if self.function is Function.COUNT:
             return BIGINT
+        if isinstance(self.parameter, UserAggregate):
+            return self.parameter.type
         assert self.argument_type is not None
         if self.function in _OF_THE_ARGUMENT:
             return self.argument_type

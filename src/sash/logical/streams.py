@@ -16,6 +16,14 @@ class Stamp(Enum):
     LATENT = "latent"  # given by the first operator that needs one
 
 
+class Updates(Enum):
+    """What a change of a table does to the answers of queries."""
+
+    NEVER = "never"  # the table is a file and does not change
+    RETROACTIVE = "retroactive"  # results are revised
+    NON_RETROACTIVE = "non retroactive"  # only rows that come later see it
+
+
 @dataclass(frozen=True)
 class StreamSpec:
     """A stream, or a table (`is_table`), as declared."""
@@ -27,7 +35,7 @@ class StreamSpec:
     delay: int = 0  # microseconds that a row may come after a younger one
     idle: int | None = None  # microseconds without rows after which the clock goes on by itself
     is_table: bool = False
-    is_retroactive: bool = True  # tables only
+    updates: Updates = Updates.NEVER  # tables only
     options: tuple[tuple[str, str], ...] = ()  # of WITH (...), keys in lower case
 
     def option(self, key: str) -> str | None:

@@ -6,12 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from sash.operators.base import Operator, Surroundings
-from sash.operators.changes import Insertions
+from sash.operators.changes import Deletions, Insertions
+from sash.operators.combine import Combine, UnionAll
+from sash.operators.emit import Emit
 from sash.operators.expire import expire
 from sash.operators.filter import Filter
 from sash.operators.group_by import GroupBy
 from sash.operators.join import Join, SignedJoin
+from sash.operators.lookup import Lookup
+from sash.operators.minus import Minus
 from sash.operators.project import Project
+from sash.operators.sequence import sequence
+from sash.operators.snapshots import Snapshots
+from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
 from sash.physical import specs
 from sash.physical.specs import Spec
@@ -26,8 +33,17 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.ExpireSpec: expire,
     specs.JoinSpec: Join,
     specs.SignedJoinSpec: SignedJoin,
+    specs.LookupSpec: Lookup,
     specs.GroupBySpec: GroupBy,
     specs.InsertionsSpec: Insertions,
+    specs.DeletionsSpec: Deletions,
+    specs.SnapshotsSpec: Snapshots,
+    specs.UnionAllSpec: UnionAll,
+    specs.CombineSpec: Combine,
+    specs.MinusSpec: Minus,
+    specs.TopSpec: top,
+    specs.SequenceSpec: sequence,
+    specs.EmitSpec: Emit,
 }
 
 

@@ -2,7 +2,7 @@
 
 Delta rule:  per instant, equal rows are added up and zeros left out; what leaves comes first, each part in the order of the row
 State:       none
-Output:      signed; Insertions gives only what comes, once for every unit of weight, as a stream
+Output:      signed; Insertions gives only what comes, Deletions what goes, once for every unit of weight, as a stream
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import instants as kernel
 from sash.kernels.rows import BY_DOUBLE, BY_INTEGER, BY_STRING, BY_WIDE_DECIMAL
 from sash.operators.base import Operator, Surroundings
-from sash.physical.specs import InsertionsSpec
+from sash.physical.specs import DeletionsSpec, InsertionsSpec
 from sash.schema import FOREVER, Kind, Type
 from sash.state.interner import Interner
-
 
 CHUNK = 1 << 13  # rows whose table fits into a near cache
 
@@ -67,6 +66,19 @@ class Insertions(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         net = self._net.per_instant(inputs[0])
         return repeat(net, np.maximum(net.weight, 0))
+
+
+class Deletions(Operator):
+    """The rows that leave a relation, as a stream."""
+
+    def __init__(self, spec: DeletionsSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._net = NetChanges(spec.layout, surroundings.interner)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        net = self._net.per_instant(inputs[0])
+        left = Delta(net.rows, net.ts, net.expiry, -net.weight)
+        return repeat(left, np.maximum(left.weight, 0))
 
 
 def repeat(delta: Delta, times: Int64s) -> Delta:

@@ -1,7 +1,7 @@
 """GROUP BY over a signed input.
 
 Delta rule:  per instant and touched group, minus the row it showed, plus its new one; nothing if they are equal
-State:       per group: counts and exact sums, a heap of values for every MIN and MAX, the row it shows
+State:       per group: counts and exact sums, distinct values in heaps, trees and sets, the row it shows
 Output:      signed; a group leaves with its last row; without keys there is one row from the beginning on, for good
 """
 
@@ -13,10 +13,15 @@ import numpy as np
 
 from sash.deltas import Delta, Layout
 from sash.kernels.group_by import group_rows
-from sash.kernels.group_registers import BEGUN
+from sash.kernels.group_registers import BEGUN, LAST, TOUCHED_GROUP
+from sash.kernels.percentiles import SPARE
 from sash.kernels.rounding import SCRATCH
+from sash.logical.nodes import Function
 from sash.operators.base import Operator, Surroundings
-from sash.physical.group_by import group_tables
+from sash.operators.new_texts import NewTexts
+from sash.operators.user_calls import UserCall
+from sash.physical.group_by import CALL_LANE
+from sash.physical.group_tables import group_tables
 from sash.physical.specs import GroupBySpec
 from sash.schema import FOREVER
 from sash.state.groups import Groups
@@ -36,11 +41,16 @@ class GroupBy(Operator):
         self._interner = interner = surroundings.interner
         self._key = np.zeros((1, self.layout.width), np.int64)
         self._limbs = np.zeros(SCRATCH, np.int64)
-        codes = string_lanes(self.layout)
-        if len(codes):
-            interner.hold(lambda: (self.groups.lines, codes))
-        if self._tables.string_extremes:
-            interner.hold(self.groups.string_values)
+        self._spare = np.zeros((1, SPARE), np.int64)
+        self._users = {
+            place: UserCall(call, self._tables.calls[place], surroundings)
+            for place, call in enumerate(spec.calls) if call.function is Function.USER
+        }
+        codes = np.union1d(string_lanes(self.layout), self._tables.calls[list(self._users), CALL_LANE])
+        interner.hold(lambda: (self.groups.lines, codes))
+        interner.hold(self.groups.string_values)
+        if self._tables.has_pairs:
+            interner.hold(self.groups.strings_beside)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -54,22 +64,25 @@ class GroupBy(Operator):
         return self._changes(delta, shown_from) if len(delta) else self.nothing
 
     def _changes(self, delta: Delta, shown_from: int) -> Delta:
-        rows = np.empty((2 * len(delta), self.layout.width), np.int64)
-        ts, weight = np.empty(2 * len(delta), np.int64), np.empty(2 * len(delta), np.int64)
+        out = Delta.room(2 * len(delta), self.layout.width)
         self.groups.widen(delta.rows, delta.weight)
-        tables, interner = self._tables, self._interner
+        for user in self._users.values():
+            user.forget_empty(self.groups.cells)
+        tables, interner, texts = self._tables, self._interner, NewTexts(self._tables, self._users)
         place, at = 0, 0
         while True:
             groups = self.groups
             place, at = group_rows(
                 delta.rows, delta.ts, delta.weight, place, shown_from, tables.keys, tables.key_bits, tables.feeds,
-                tables.calls, tables.extremes, groups.ranges, groups.registers, groups.table, groups.cells,
-                groups.lines, groups.nodes, groups.node_table, interner.starts, interner.lengths, interner.heap, rows,
-                ts, weight, at, self._key, self._limbs,
+                tables.calls, tables.sets, tables.separators, groups.ranges, groups.registers, groups.table,
+                groups.cells, groups.lines, groups.nodes, groups.beside, groups.node_table, interner.starts,
+                interner.lengths, interner.heap, texts.list, texts.count, texts.buffer, out.rows, out.ts, out.weight,
+                at, self._key, self._limbs, self._spare,
             )
-            if place == len(delta):
-                return Delta(rows[:at], ts[:at], np.full(at, FOREVER, np.int64), weight[:at])
-            self.groups.grow()
+            if place == len(delta) and groups.registers[TOUCHED_GROUP] == LAST:
+                return texts.settled(out.slice(0, at), groups, interner)
+            if not groups.grow():
+                texts.grow()
 
 
 def _with_beginning(delta: Delta, begin: int, layout: Layout) -> Delta:

@@ -44,12 +44,12 @@ class Pieces:
         self._room = min(max(guess, SMALLEST), LARGEST)
         self._pieces: list[Piece] = []
 
-    def next(self) -> Piece:
-        """A piece with room in it."""
-        if self._pieces and self._pieces[-1].count < len(self._pieces[-1].ts):
+    def next(self, needed: int = 1) -> Piece:
+        """A piece with room for so many changes at least."""
+        if self._pieces and self._pieces[-1].count + needed <= len(self._pieces[-1].ts):
             return self._pieces[-1]
-        room = self._room
-        self._room = min(2 * room, LARGEST)
+        room = max(self._room, needed)
+        self._room = min(2 * self._room, LARGEST)
         piece = Piece(
             np.empty((room, self._width), np.int64), np.empty(room, np.int64), np.full(room, FOREVER), np.empty(room, np.int64)
         )

@@ -2,7 +2,7 @@
 
 Delta rule:  per change, the rows that cross a border of the ranks shown; with numbers, all ranks from the first changed one on
 State:       per partition a tree of its rows in the order, equal ones with their count
-Output:      signed; net per instant. A row whose number changes leaves and comes back with the other one
+Output:      signed, net per instant; a row whose number changes leaves and comes back with the other one
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.kernels import top as kernel
 from sash.operators.base import Operator, Surroundings
 from sash.operators.changes import NetChanges
 from sash.operators.orders import row_order
 from sash.operators.pieces import Pieces
 from sash.physical.specs import TopSpec
+from sash.schema import FOREVER
 from sash.state.ranking import KeyColumns, Ranking
 
 
@@ -26,30 +27,48 @@ class Top(Operator):
 
     def __init__(self, spec: TopSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
-        layout, interner = spec.input.layout, surroundings.interner
-        self._start, self._stop = spec.offset, spec.offset + spec.count
-        self._key = KeyColumns(layout, spec.partition)
-        self._orders = row_order(layout, spec.order)
-        self._interner = interner
-        self._net_input, self._net = NetChanges(layout, interner), NetChanges(spec.layout, interner)
-        self.ranking = Ranking(layout, self._key, surroundings.scope, interner)
-        self._scratch = np.zeros((1, self._key.width), np.int64), np.arange(self._key.width)
+        self._input, self._interner = spec.input.layout, surroundings.interner
+        self._start, self._stop = spec.offset, min(spec.offset + spec.count, FOREVER)
+        self._key = KeyColumns(self._input, spec.partition)
+        self._line = np.zeros((1, self._key.width), np.int64)
+        self._line_lanes = np.arange(self._key.width)
+        self._orders = row_order(self._input, spec.order)
+        self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
+        self.ranking = Ranking(self._input, self._key, surroundings.scope, self._interner)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net_input.per_instant(inputs[0])
         self.ranking.reserve(len(delta), len(delta))
         cursor, pieces = np.zeros(2, np.int64), Pieces(self.layout.width, 2 * len(delta))
         while cursor[kernel.PLACE] < len(delta):
-            out = pieces.next(int(cursor[kernel.NEEDED]))
-            out.add(self._changes(delta, cursor, out.room))
+            out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
+            rows, ts, _, weight = out.room
+            out.add(self._changes(delta, cursor, rows, ts, weight))
         return self._net.per_instant(pieces.delta())
 
-    def _changes(self, delta: Delta, cursor: Int64s, room: Room) -> int:
-        rows, ts, _, weight = room
+    def _changes(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
         ranking, strings = self.ranking, self._interner
         count: int = kernel.top_changes(
             delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._key.lanes, self._key.nulls,
-            *self._scratch, self._orders, ranking.registers, ranking.table, ranking.keys, ranking.partitions,
-            ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, rows, ts, weight,
+            self._line, self._line_lanes, self._orders, ranking.registers, ranking.table, ranking.keys, ranking.partitions,
+            ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
         )
         return count
+
+
+class NumberedTop(Top):
+    """The same, with the number of every row as the last column."""
+
+    def _changes(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
+        ranking, strings = self.ranking, self._interner
+        count: int = kernel.numbered_changes(
+            delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._input.values, self._key.lanes,
+            self._key.nulls, self._line, self._line_lanes, self._orders, ranking.registers, ranking.table, ranking.keys,
+            ranking.partitions, ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
+        )
+        return count
+
+
+def top(spec: TopSpec, surroundings: Surroundings) -> Operator:
+    kind = Top if spec.numbered is None else NumberedTop
+    return kind(spec, surroundings)

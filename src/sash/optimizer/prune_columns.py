@@ -5,15 +5,35 @@
        ├─ Window  …  Scan s(k,a,b)     ├─ Project k, a  └─ Window … Scan s(k,a,b)
        └─ …                            └─ …
 
-Every node is asked for some of its columns and answers with a plan that has at least those, and where they are in it. A view's
-insertions are left whole: which rows cancel at one instant depends on all columns.
+Every node is asked for some of its columns and answers with a plan that has at least those, and where they are in it. Nodes that
+compare whole rows keep all columns of what they compare: set operators, negation, the ties of a Top, and the streams of a view,
+since which of its rows cancel at one instant depends on all columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from sash.logical.nodes import Aggregate, AggregateCall, Filter, Insertions, Join, Plan, Project, Window
+from sash.logical.nodes import (
+    Aggregate,
+    AggregateCall,
+    Combination,
+    Combine,
+    Deletions,
+    Emit,
+    Filter,
+    Insertions,
+    Join,
+    Minus,
+    Plan,
+    Project,
+    Scan,
+    Sequence,
+    Snapshots,
+    Stream,
+    Top,
+    Window,
+)
 from sash.scalar.nodes import Column, Expression, columns, remap
 
 Places = dict[int, int]  # of a column before, to its place now
@@ -35,15 +55,50 @@ def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
         return _join(plan, wanted)
     if isinstance(plan, Aggregate):
         return _aggregate(plan, wanted)
+    if isinstance(plan, Combine) and plan.how is Combination.UNION_ALL:
+        return _union(plan, wanted)
+    return _narrow(_whole(plan), _same(plan), wanted)
+
+
+def _whole(plan: Plan) -> Plan:
+    """A node that keeps all its columns, over pruned inputs."""
     if isinstance(plan, Window):
-        return _window(plan, wanted)
-    return plan, _same(plan)
+        return replace(plan, input=_stream(plan.input))
+    if isinstance(plan, Top | Emit):
+        return replace(plan, input=prune_columns(plan.input))
+    if isinstance(plan, Combine):
+        return replace(plan, left=prune_columns(plan.left), right=prune_columns(plan.right))
+    if isinstance(plan, Minus):
+        return _minus(plan)
+    return _stream(plan) if isinstance(plan, Stream) else plan
 
 
-def _window(plan: Window, wanted: set[int]) -> tuple[Plan, Places]:
-    if isinstance(plan.input, Insertions):
-        plan = Window(Insertions(prune_columns(plan.input.input)), plan.spec)
-    return _narrow(plan, _same(plan), wanted)
+def _stream(plan: Stream) -> Stream:
+    if isinstance(plan, Insertions | Deletions | Snapshots):
+        return replace(plan, input=prune_columns(plan.input))
+    if isinstance(plan, Sequence):
+        return replace(plan, left=_stream(plan.left), right=_stream(plan.right))
+    assert isinstance(plan, Scan)
+    return plan
+
+
+def _minus(plan: Minus) -> Minus:
+    """Of the right side only the keys are looked at."""
+    kept = sorted(set(plan.right_keys))
+    right, places = _prune(plan.right, set(kept))
+    names = tuple(plan.right.schema.names[key] for key in kept)
+    right = _project(right, [places[key] for key in kept], names)
+    return replace(plan, left=prune_columns(plan.left), right=right, right_keys=tuple(map(kept.index, plan.right_keys)))
+
+
+def _union(plan: Combine, wanted: set[int]) -> tuple[Plan, Places]:
+    """Both sides keep the same columns, in the same places."""
+    kept, sides = sorted(wanted), []
+    names = tuple(plan.schema.names[place] for place in kept)
+    for side in (plan.left, plan.right):
+        below, places = _prune(side, wanted)
+        sides.append(_project(below, [places[place] for place in kept], names))
+    return Combine(sides[0], sides[1], plan.how), {place: i for i, place in enumerate(kept)}
 
 
 def _filter(plan: Filter, wanted: set[int]) -> tuple[Plan, Places]:

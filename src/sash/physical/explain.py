@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from sash.logical.nodes import Plan
 from sash.physical.placement import Expiry, place_view
 from sash.physical.specs import (
+    CombineSpec,
     CountWindowSpec,
+    EmitSpec,
     ExpireSpec,
     GroupBySpec,
     JoinSpec,
     JumpingWindowSpec,
+    MinusSpec,
     PartitionWindowSpec,
     PortSpec,
+    SequenceSpec,
     SignedJoinSpec,
+    SnapshotsSpec,
     Spec,
+    TopSpec,
 )
 
 _KEPT: dict[type[Spec], str] = {
@@ -25,6 +31,12 @@ _KEPT: dict[type[Spec], str] = {
     JoinSpec: "log of rows per side, chained by key",
     SignedJoinSpec: "bag of rows per side, by key",
     GroupBySpec: "one line per group",
+    SnapshotsSpec: "tree of rows in order",
+    CombineSpec: "bag of rows with a count per side",
+    MinusSpec: "tree of left rows per key, the youngest first",
+    TopSpec: "tree of rows in order, per partition",
+    SequenceSpec: "left rows that wait for a right one",
+    EmitSpec: "net changes of the open period",
 }
 
 

@@ -1,42 +1,72 @@
 """From a logical plan to specs: which operator does the work, and on which level and shard.
 
-Operators that keep rows by key need all rows of a key on one shard. Each asks its input for that:
-
-    exactly(columns)   rows are spread by the hash of just these columns, in this order    (both sides of a join)
-    within(columns)    rows that agree on these columns are together                       (groups, net changes)
-    single             all rows are on shard 0                                             (windows and aggregates of everything)
-
-A scan can be spread as anybody likes, so a request sinks to it where it can. Where it cannot, an exchange sends the rows through
-the network once more, to the next level. With one shard nothing is ever asked for.
+Operators that keep rows by key need all rows of a key on one shard. Each asks its input for that (`spread.py` says how). A scan
+can be spread as anybody likes, so a request sinks to it where it can. Where it cannot, an exchange sends the rows through the
+network once more, to the next level. With one shard nothing is ever asked for.
 
 What expires by itself stays so as long as possible (seed of the rule: update patterns); it becomes signed changes below an
-operator that must act on every expiration: a GROUP BY, a view, a join with an input of signed changes.
+operator that must act on every expiration: a GROUP BY, a set operator, a view, a join with an input of signed changes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from enum import Enum
 
-from sash.logical.nodes import Aggregate, Filter, Insertions, Join, Plan, Project, Scan, Window, WindowKind, WindowSpec
+from sash.errors import SashError
+from sash.logical.nodes import (
+    Aggregate,
+    Combination,
+    Combine,
+    Deletions,
+    Emit,
+    Filter,
+    Insertions,
+    Join,
+    Minus,
+    Plan,
+    Project,
+    Scan,
+    Sequence,
+    Snapshots,
+    Top,
+    Window,
+    WindowKind,
+    WindowSpec,
+)
 from sash.logical.patterns import Pattern
+from sash.logical.streams import Updates
+from sash.logical.tables import is_non_retroactive, turned
 from sash.physical.specs import (
+    CombineSpec,
     CountWindowSpec,
+    DeletionsSpec,
+    EmitSpec,
     ExpireSpec,
     FilterSpec,
     GroupBySpec,
     InsertionsSpec,
     JoinSpec,
     JumpingWindowSpec,
+    LookupSpec,
+    MinusSpec,
     PartitionWindowSpec,
     PortSpec,
     ProjectSpec,
+    SequenceSpec,
     SignedJoinSpec,
+    SnapshotsSpec,
     Spec,
     TimeWindowSpec,
+    TopSpec,
+    UnionAllSpec,
 )
+from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.scalar.nodes import Column
 from sash.schema import FOREVER, MICROSECOND
+
+FEW = 1 << 16  # first rows that are worth finding on every shard before they are sent to one
 
 
 class Expiry(Enum):
@@ -45,47 +75,6 @@ class Expiry(Enum):
     AUTO = "auto"  # the planner chooses; today that is DIRECT
     DIRECT = "direct"  # rows carry their expiry as far up as they can
     NEGATIVE = "negative"  # every window sends a negative row for every row that leaves
-
-
-class Spread(Enum):
-    EXACTLY = "exactly"
-    WITHIN = "within"
-    SINGLE = "single"
-
-
-@dataclass(frozen=True)
-class Request:
-    """How an operator wants its input spread over the shards."""
-
-    spread: Spread
-    columns: tuple[int, ...] = ()
-
-
-SINGLE = Request(Spread.SINGLE)
-
-
-def exactly(columns: tuple[int, ...]) -> Request:
-    return Request(Spread.EXACTLY, columns) if columns else SINGLE
-
-
-def within(columns: tuple[int, ...]) -> Request:
-    return Request(Spread.WITHIN, columns) if columns else SINGLE
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A spec, its level, and by which columns its rows are spread: any of `keys` tells the shard; () means all on shard 0."""
-
-    spec: Spec
-    level: int
-    keys: tuple[tuple[int, ...], ...]
-
-    def meets(self, request: Request) -> bool:
-        if () in self.keys:
-            return request.spread is not Spread.EXACTLY
-        if request.spread is Spread.EXACTLY:
-            return request.columns in self.keys
-        return request.spread is Spread.WITHIN and any(set(key) <= set(request.columns) for key in self.keys)
 
 
 def place_view(plan: Plan, shards: int, expiry: Expiry) -> tuple[Spec, int]:
@@ -105,6 +94,7 @@ class Placement:
     def __init__(self, shards: int, expiry: Expiry) -> None:
         self._shards = shards
         self._expiry = expiry
+        self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
 
     def place(self, plan: Plan, request: Request, at_least: int) -> Placed:
         """The plan's operators, spread as requested, at this level or above."""
@@ -114,29 +104,43 @@ class Placement:
         return placed if self._shards == 1 or placed.meets(request) else exchange(placed, request, placed.level + 1)
 
     def _natural(self, plan: Plan, request: Request, at_least: int) -> Placed:
+        """The same without an exchange on top: the request is met only where that is free."""
+        known = (plan, request, at_least)
+        if known not in self._known:
+            self._known[known] = self._chosen(plan, request, at_least)
+        return self._known[known]
+
+    def _chosen(self, plan: Plan, request: Request, at_least: int) -> Placed:
         if isinstance(plan, Scan):
             return _scan(plan, request, at_least)
-        if isinstance(plan, Insertions):
-            below = self.place(plan.input, request, at_least)
-            return replace(below, spec=InsertionsSpec(signed(below.spec)))
         if isinstance(plan, Window):
             return self._window(plan, request, at_least)
-        if isinstance(plan, Filter):
-            below = self.place(plan.input, request, at_least)
-            return replace(below, spec=FilterSpec(below.spec, plan.predicate))
         if isinstance(plan, Project):
             return self._project(plan, request, at_least)
         if isinstance(plan, Join):
             return self._join(plan, at_least)
-        return self._aggregate(plan, at_least)
+        if isinstance(plan, Combine):
+            return self._combine(plan, request, at_least)
+        if isinstance(plan, Minus):
+            return self._minus(plan, at_least)
+        if isinstance(plan, Sequence):
+            return self._sequence(plan, at_least)
+        if isinstance(plan, Top):
+            return self._top(plan, at_least)
+        if isinstance(plan, Aggregate):
+            return self._aggregate(plan, at_least)
+        # What is shown at an instant depends on the rows of all shards.
+        below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
+        return replace(below, spec=_in_place(plan, below.spec))
 
     def _window(self, plan: Window, request: Request, at_least: int) -> Placed:
         spec = plan.spec
         if spec.kind is WindowKind.ROWS:
             below = self.place(plan.input, within(spec.partition), at_least)
+            stream = _in_stream_order(below.spec)
             if spec.partition:
-                return replace(below, spec=PartitionWindowSpec(below.spec, spec.size, spec.partition))
-            return replace(below, spec=CountWindowSpec(below.spec, spec.size, spec.slide or 1))
+                return replace(below, spec=PartitionWindowSpec(stream, spec.size, spec.partition))
+            return replace(below, spec=CountWindowSpec(stream, spec.size, spec.slide or 1))
         below = self.place(plan.input, request, at_least)
         window: Spec = TimeWindowSpec(below.spec, _size(spec))
         if spec.kind is WindowKind.RANGE and spec.slide:
@@ -151,21 +155,88 @@ class Placement:
         return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, keys)
 
     def _join(self, plan: Join, at_least: int) -> Placed:
-        left_request, right_request = exactly(plan.left_keys), exactly(plan.right_keys)
-        left = self.place(plan.left, left_request, at_least)
-        right = self.place(plan.right, right_request, at_least)
-        level = max(left.level, right.level)
-        left = self._raised(left, plan.left, left_request, at_least, level)
-        right = self._raised(right, plan.right, right_request, at_least, level)
-        shift = len(plan.left.schema)
-        keys = (*left.keys, *(tuple(shift + column for column in key) for key in right.keys))
-        if Pattern.STRICT in (left.spec.pattern, right.spec.pattern):
-            spec: Spec = SignedJoinSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys)
+        if is_non_retroactive(plan.left) and not is_non_retroactive(plan.right):
+            return self._natural(turned(plan), within(tuple(range(len(plan.schema)))), at_least)
+        spec: Spec
+        left, right = self._keyed_sides(plan, at_least)
+        if is_non_retroactive(plan.right) and not is_non_retroactive(plan.left):
+            spec = _lookup(left.spec, right.spec, plan.left_keys, plan.right_keys)
+        elif Pattern.STRICT in (left.spec.pattern, right.spec.pattern):
+            spec = SignedJoinSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys)
         else:
             spec = JoinSpec(left.spec, right.spec, plan.left_keys, plan.right_keys)
         if plan.residual is not None:
             spec = FilterSpec(spec, plan.residual)
-        return Placed(spec, left.level, keys)
+        return Placed(spec, left.level, _keys_of_pairs(plan, left, right))
+
+    def _minus(self, plan: Minus, at_least: int) -> Placed:
+        left, right = self._keyed_sides(plan, at_least)
+        return replace(left, spec=MinusSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys))
+
+    def _sequence(self, plan: Sequence, at_least: int) -> Placed:
+        left, right = self._keyed_sides(plan, at_least)
+        spec = SequenceSpec(
+            _in_stream_order(left.spec), _in_stream_order(right.spec), plan.left_keys, plan.right_keys, plan.pairing,
+            plan.within, plan.residual,
+        )
+        return Placed(spec, left.level, _keys_of_pairs(plan, left, right))
+
+    def _keyed_sides(self, plan: Join | Minus | Sequence, at_least: int) -> tuple[Placed, Placed]:
+        return self._sides(plan, exactly(plan.left_keys), exactly(plan.right_keys), at_least)
+
+    def _sides(
+        self, plan: Join | Minus | Sequence | Combine, left_request: Request, right_request: Request, at_least: int
+    ) -> tuple[Placed, Placed]:
+        """Both inputs, on the same level."""
+        left = self.place(plan.left, left_request, at_least)
+        right = self.place(plan.right, right_request, at_least)
+        level = max(left.level, right.level)
+        left = self._raised(left, plan.left, left_request, at_least, level)
+        return left, self._raised(right, plan.right, right_request, at_least, level)
+
+    def _combine(self, plan: Combine, request: Request, at_least: int) -> Placed:
+        """Equal rows of both sides must meet, for a union only where somebody above wants it. Any columns will do, if they are
+        the same on both sides: those by which one side is spread anyway, or all of them. The cheapest way is taken.
+        """
+        if self._shards == 1:
+            return self._combined(plan, SINGLE, at_least)
+        is_union = plan.how is Combination.UNION_ALL
+        wishes = [request] if is_union or request.spread is Spread.EXACTLY else []
+        if request.spread is Spread.WITHIN or not is_union:
+            wishes += self._common_keys(plan, at_least)
+        placed = [self._combined(plan, wish, at_least) for wish in dict.fromkeys(wishes)]
+        return min(placed, key=lambda way: _cost(way, request))
+
+    def _common_keys(self, plan: Combine, at_least: int) -> Iterable[Request]:
+        everything = within(tuple(range(len(plan.schema))))
+        for side in (plan.left, plan.right):
+            yield from (exactly(key) for key in self._natural(side, everything, at_least).keys)
+        yield exactly(everything.columns)
+
+    def _combined(self, plan: Combine, request: Request, at_least: int) -> Placed:
+        left, right = self._sides(plan, request, request, at_least)
+        keys = tuple(key for key in left.keys if key in right.keys)
+        if plan.how is not Combination.UNION_ALL:
+            return Placed(CombineSpec(signed(left.spec), signed(right.spec), plan.how), left.level, keys)
+        if Pattern.STRICT in (left.spec.pattern, right.spec.pattern):
+            return Placed(UnionAllSpec(signed(left.spec), signed(right.spec)), left.level, keys)
+        return Placed(UnionAllSpec(left.spec, right.spec), left.level, keys)
+
+    def _top(self, plan: Top, at_least: int) -> Placed:
+        if self._shards > 1 and not plan.partition and plan.offset + plan.count <= FEW:
+            below = self._first_rows(plan, at_least)
+        else:
+            below = self.place(plan.input, within(plan.partition), at_least)
+        spec = TopSpec(signed(below.spec), plan.partition, plan.order, plan.count, plan.offset, plan.numbered)
+        return replace(below, spec=spec)
+
+    def _first_rows(self, plan: Top, at_least: int) -> Placed:
+        """All that can be among the first rows, on one shard: only the first rows of every shard are sent there."""
+        below = self._natural(plan.input, within(tuple(range(len(plan.input.schema)))), at_least)
+        if below.is_single:
+            return below
+        first = replace(below, spec=TopSpec(signed(below.spec), (), plan.order, plan.offset + plan.count))
+        return exchange(first, SINGLE, first.level + 1)
 
     def _raised(self, placed: Placed, plan: Plan, request: Request, at_least: int, level: int) -> Placed:
         """The same at a higher level: without an exchange inside, its streams can as well be read there."""
@@ -181,15 +252,47 @@ class Placement:
         return Placed(GroupBySpec(signed(below.spec), plan.keys, plan.calls, plan.names), below.level, keys)
 
 
-def exchange(placed: Placed, request: Request, level: int) -> Placed:
-    """Send the rows to a higher level, spread as requested."""
-    spec = placed.spec
-    port = PortSpec(level, spec.schema, spec.pattern, request.columns, source=spec, source_level=placed.level)
-    return Placed(port, level, (request.columns,))
+def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:
+    """Operators that leave rows where they are."""
+    if isinstance(plan, Filter):
+        return FilterSpec(below, plan.predicate)
+    if isinstance(plan, Emit):
+        return EmitSpec(signed(below), plan.period)
+    if isinstance(plan, Insertions):
+        return InsertionsSpec(signed(below))
+    return DeletionsSpec(signed(below)) if isinstance(plan, Deletions) else SnapshotsSpec(signed(below))
+
+
+def _lookup(left: Spec, right: Spec, left_keys: tuple[int, ...], right_keys: tuple[int, ...]) -> Spec:
+    """Results live as long as the left row, so it need not be kept; one that leaves by a negative row would have to be."""
+    if left.pattern is Pattern.STRICT:
+        raise SashError(
+            "a NON RETROACTIVE table cannot be joined with rows that leave early yet",
+            "use a RANGE window, or declare the table RETROACTIVE",
+        )
+    return LookupSpec(left, right, left_keys, right_keys)
+
+
+def _in_stream_order(spec: Spec) -> Spec:
+    """An exchange mixes the rows of an instant; those of a derived stream are in the order of the full row."""
+    is_exchanged = isinstance(spec, PortSpec) and spec.source is not None
+    return InsertionsSpec(spec) if is_exchanged else spec
+
+
+def _keys_of_pairs(plan: Join | Sequence, left: Placed, right: Placed) -> tuple[tuple[int, ...], ...]:
+    shift = len(plan.left.schema)
+    return (*left.keys, *(tuple(shift + column for column in key) for key in right.keys))
+
+
+def _cost(placed: Placed, request: Request) -> tuple[int, int]:
+    """Levels, then exchanges, the one above included."""
+    extra = 0 if placed.meets(request) else 1
+    return placed.level + extra, len(exchanges(placed.spec)) + extra
 
 
 def _scan(plan: Scan, request: Request, at_least: int) -> Placed:
-    port = PortSpec(at_least, plan.schema, Pattern.MONOTONIC, request.columns, plan.name, plan.is_table)
+    pattern = Pattern.MONOTONIC if plan.updates is Updates.NEVER else Pattern.STRICT
+    port = PortSpec(at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table)
     return Placed(port, at_least, (request.columns,))
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sash.deltas import Layout
-from sash.logical.nodes import AggregateCall
+from sash.logical.nodes import AggregateCall, Combination, Order, Pairing
 from sash.logical.patterns import Pattern
 from sash.scalar.nodes import Expression
-from sash.schema import FOREVER, Field, Schema
+from sash.schema import BIGINT, FOREVER, Field, Schema
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,15 @@ class SignedJoinSpec(JoinSpec):
 
 
 @dataclass(frozen=True)
+class LookupSpec(JoinSpec):
+    """Join of arriving rows with a table as it is when they arrive; later changes of the table touch only later rows."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.left.pattern
+
+
+@dataclass(frozen=True)
 class GroupBySpec(UnarySpec):
     """Groups of signed changes."""
 
@@ -206,3 +215,101 @@ class InsertionsSpec(UnarySpec):
     @property
     def pattern(self) -> Pattern:
         return Pattern.MONOTONIC
+
+
+@dataclass(frozen=True)
+class DeletionsSpec(UnarySpec):
+    """The rows that leave, as a stream; within an instant in the order of the full row."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.MONOTONIC
+
+
+@dataclass(frozen=True)
+class SnapshotsSpec(UnarySpec):
+    """All rows after every instant with a change, as a stream; within an instant in the order of the full row."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.MONOTONIC
+
+
+@dataclass(frozen=True)
+class UnionAllSpec(BinarySpec):
+    """The rows of both inputs. Either both carry their expiry or both are signed."""
+
+    @property
+    def pattern(self) -> Pattern:
+        patterns = sorted((self.left.pattern, self.right.pattern))
+        # Rows of two windows leave in the order of neither; those that never leave do not disturb it.
+        return Pattern.WEAK if patterns == [Pattern.WEAKEST, Pattern.WEAKEST] else patterns[1]
+
+
+@dataclass(frozen=True)
+class CombineSpec(BinarySpec):
+    """Set operators of two inputs of signed changes; a union is none of them."""
+
+    how: Combination
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class MinusSpec(BinarySpec):
+    """Negation on key columns, of two inputs of signed changes."""
+
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class TopSpec(UnarySpec):
+    """The first `count` rows of every partition after `offset` of them, of signed changes."""
+
+    partition: tuple[int, ...]
+    order: tuple[Order, ...]
+    count: int
+    offset: int = 0
+    numbered: str | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        extra = () if self.numbered is None else (Field(self.numbered, BIGINT),)
+        return Schema(self.input.schema.fields + extra)
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class SequenceSpec(BinarySpec):
+    """Pairs of rows of two streams, the right one after the left one."""
+
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    pairing: Pairing
+    within: int | None
+    residual: Expression | None
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema(self.left.schema.fields + self.right.schema.fields)
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.MONOTONIC
+
+
+@dataclass(frozen=True)
+class EmitSpec(UnarySpec):
+    """Signed changes, held until their period ends."""
+
+    period: int

@@ -6,12 +6,12 @@ It is what a shard on Spark runs, with one shard and one level; packets go strai
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Layout
+from sash.deltas import Int64s, Layout
 from sash.physical.job import Job
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import pack_split, to_everyone
@@ -42,6 +42,11 @@ class LiveView:
         rows = encode(net.columns[:-1], self._layout, self._interner)
         self._bag.add(rows, np.array(net.columns[-1], np.int64))
 
+    @property
+    def least_count(self) -> int:
+        """How often the rarest row is there; below 0 when more left than came."""
+        return int(self._bag.rows()[1].min(initial=0))
+
     def to_arrow(self, more: Sequence[pa.RecordBatch] = ()) -> pa.Table:
         """Every row as often as it is in the answer; `more` changes are looked at, not kept."""
         for net in more:
@@ -52,7 +57,7 @@ class LiveView:
             self.apply(net.set_column(net.num_columns - 1, "_weight", pa.array(-np.array(net.columns[-1], np.int64))))
         return table
 
-    def _table(self, rows: np.ndarray) -> pa.Table:  # type: ignore[type-arg]
+    def _table(self, rows: Int64s) -> pa.Table:
         schema = self._layout.schema.arrow
         table = pa.Table.from_arrays(decode(rows, self._layout, self._interner), schema=schema)
         return table.sort_by([(name, "ascending") for name in schema.names]) if schema.names else table
@@ -73,17 +78,24 @@ class EmbeddedHost:
         self.progress = Progress()
         self._started = self._stepped = time.monotonic()
 
-    def rebuilt(self, job: Job) -> EmbeddedHost:
-        """Another job over the same state: what both have goes on as it was."""
+    def rebuilt(self, job: Job, tables: Mapping[str, pa.RecordBatch]) -> EmbeddedHost:
+        """Another job over the same state: what both have goes on as it was; what is new finds tables as they are."""
         host = EmbeddedHost(job, self._arena)
         host._orders = self._orders
-        for mine, others in ((self.live, host.live), (self.changes, host.changes), (self.late, host.late), (self.dead, host.dead)):
+        host.live.update({name: live for name, live in self.live.items() if name in host.live})
+        for mine, others in ((self.changes, host.changes), (self.late, host.late), (self.dead, host.dead)):
             others.update({name: kept for name, kept in mine.items() if name in others})
+        host._take_out(host._shard.fill(tables, self._shard.specs))
         return host
 
     @property
     def failures(self) -> Failures:
         return self._shard.failures
+
+    @property
+    def now(self) -> int:
+        """No instant before this one is open any more."""
+        return self._shard.now
 
     @property
     def event_time(self) -> int:
@@ -110,7 +122,9 @@ class EmbeddedHost:
         self.step(self._control({"until": until}))
 
     def step(self, packets: Iterable[Packet]) -> None:
-        out = self._shard.step(list(packets))
+        self._take_out(self._shard.step(list(packets)))
+
+    def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:
             if packet.cargo is Cargo.CHANGES:
                 self.changes[packet.name].append(packet.batch())

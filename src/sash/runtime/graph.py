@@ -10,7 +10,7 @@ lies beyond waits in the arc, which is the only state of the graph itself: clock
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings
@@ -36,6 +36,7 @@ class Feed:
 class Node:
     """An operator (None for a port), what has come to each of its inputs, and who reads it."""
 
+    spec: Spec
     operator: Operator | None
     reads_stream: bool  # and not tables only
     feeds: list[Feed]
@@ -55,13 +56,28 @@ class Graph:
         for spec in sinks:
             self._add(spec)
 
-    def step(self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec]) -> dict[Spec, Feed]:
-        """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks."""
+    def operator(self, spec: Spec) -> Operator | None:
+        return self._nodes[spec].operator
+
+    @property
+    def specs(self) -> set[Spec]:
+        return set(self._nodes)
+
+    def step(
+        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], newcomers: Mapping[PortSpec, Delta] | None = None,
+        known: set[Spec] | None = None,
+    ) -> dict[Spec, Feed]:
+        """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
+
+        `newcomers` are changes only for those readers of a port that are not `known`: what others have seen already.
+        """
         wanted, results = set(sinks), {}
         for spec, node in self._nodes.items():
             feed = feeds[spec] if isinstance(spec, PortSpec) else self._work(node)
             for reader, side in node.readers:
                 reader.feeds[side] = feed
+                if newcomers and known is not None and isinstance(spec, PortSpec) and reader.spec not in known:
+                    reader.feeds[side] = replace(feed, delta=newcomers.get(spec, feed.delta))
             if spec in wanted:
                 results[spec] = feed
         return results
@@ -82,7 +98,7 @@ class Graph:
         queues = [
             DeltaQueue(below.layout, scope.scope(f"waiting {side}"), self._interner) for side, below in enumerate(spec.inputs)
         ]
-        node = Node(operator, reads_stream(spec), [NO_FEED] * len(sources), queues)
+        node = Node(spec, operator, reads_stream(spec), [NO_FEED] * len(sources), queues)
         for side, source in enumerate(sources):
             source.readers.append((node, side))
         self._nodes[spec] = node

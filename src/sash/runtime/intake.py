@@ -16,6 +16,8 @@ from sash.state.interner import Interner
 from sash.state.lanes import encode
 from sash.state.queue import DeltaQueue
 
+WEIGHT = "_weight"  # the last column of changes of a table, after _ts
+
 
 class Intake:
     """One port of a stream."""
@@ -40,7 +42,7 @@ class Intake:
         if len(ts):
             self._clock.took(int(ts.min()))
             rows = encode(batch.columns[: len(self._layout.schema)], self._layout, self._interner)
-            self._came.append(Delta(rows, ts, np.full(len(ts), FOREVER), np.ones(len(ts), np.int64)))
+            self._came.append(Delta(rows, ts, np.full(len(ts), FOREVER), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
 
     def feed(self, clock: int) -> Feed:
@@ -55,10 +57,16 @@ class Intake:
         return Feed(self._held.take(clock), clock, self._clock.begin)
 
     def _stamps(self, batch: pa.RecordBatch) -> Int64s:
-        if self._spec.is_table:
+        if self._spec.is_table and WEIGHT not in batch.schema.names:
             return np.full(batch.num_rows, BEGINNING)
         place = self._spec.timestamp if self._spec.stamp is Stamp.EXTERNAL else len(self._layout.schema)
         return np.array(batch.column(place).view(pa.int64()), np.int64)
+
+
+    def _weights(self, batch: pa.RecordBatch) -> Int64s:
+        if WEIGHT not in batch.schema.names:
+            return np.ones(batch.num_rows, np.int64)
+        return np.array(batch.column(WEIGHT), np.int64)
 
 
 def in_order(delta: Delta) -> Delta:

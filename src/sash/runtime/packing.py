@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,9 @@ import pyarrow as pa
 
 from sash.deltas import Int64s
 from sash.logical.streams import Stamp, StreamSpec
-from sash.physical.job import Job, Port
+from sash.physical.job import Job
 from sash.runtime.packets import Cargo, Packet, batch_body, facts_body
-from sash.runtime.routing import shard_of
+from sash.runtime.routing import split_by_shard
 from sash.schema import BEGINNING, END
 
 CHUNK_BYTES = 16 << 20  # of rows in one packet
@@ -115,7 +116,7 @@ def _chunks(rows: pa.RecordBatch) -> list[tuple[int, int]]:
     """Ranges of rows, each small enough for a packet; an empty split is one empty chunk."""
     parts = min(CHUNKS, max(1, -(-rows.nbytes // CHUNK_BYTES)))
     bounds = [rows.num_rows * place // parts for place in range(parts + 1)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(pairwise(bounds))
 
 
 def _pack_chunk(job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None) -> Iterator[Packet]:
@@ -128,19 +129,5 @@ def _pack_chunk(job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, 
     yield from to_everyone(job, Cargo.SPLIT, stream.name, order, facts_body(facts))
     if rows.num_rows:
         for port in job.ports_of(stream.name):
-            for shard, part_ in _by_shard(port, rows, job.shards):
+            for shard, part_ in split_by_shard(rows, port, job.shards):
                 yield Packet(port.level, shard, Cargo.ROWS, stream.name, port.number, order, batch_body(part_))
-
-
-def _by_shard(port: Port, rows: pa.RecordBatch, shards: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of every shard that has some, in source order."""
-    if port.is_single or shards == 1:
-        yield 0, rows
-        return
-    numbers = shard_of(rows, port.key, shards)
-    order = np.argsort(numbers, kind="stable")
-    bounds = np.searchsorted(numbers[order], np.arange(shards + 1))
-    sorted_rows = rows.take(pa.array(order))
-    for shard in range(shards):
-        if bounds[shard] < bounds[shard + 1]:
-            yield shard, sorted_rows.slice(bounds[shard], bounds[shard + 1] - bounds[shard])

@@ -5,12 +5,15 @@ It is a function of values, not of codes, since packers and shards have interner
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sash.kernels.routing import mix_column, shards_of
 from sash.kernels.strings import hash_strings
+from sash.physical.job import Port
 from sash.state.interner import string_buffers
 from sash.state.lanes import NAN_BITS
 
@@ -46,3 +49,17 @@ def _numbers(array: pa.Array) -> Int64s:
     if array.null_count:
         numbers = np.where(np.asarray(array.is_null()), NULL, numbers)
     return numbers
+
+
+def split_by_shard(batch: pa.RecordBatch, port: Port, shards: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of every shard that has some, in their order."""
+    if port.is_single or shards == 1:
+        yield 0, batch
+        return
+    numbers = shard_of(batch, port.key, shards)
+    order = np.argsort(numbers, kind="stable")
+    bounds = np.searchsorted(numbers[order], np.arange(shards + 1))
+    together = batch.take(pa.array(order))
+    for shard in range(shards):
+        if bounds[shard] < bounds[shard + 1]:
+            yield shard, together.slice(bounds[shard], bounds[shard + 1] - bounds[shard])

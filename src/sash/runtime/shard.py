@@ -7,19 +7,21 @@ A step is a function of the arena and its packets, so that a step that is run ag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta
 from sash.operators.changes import NetChanges, repeat
+from sash.operators.emit import Emit
 from sash.physical.job import Job, Port, View
-from sash.physical.specs import PortSpec
+from sash.physical.specs import PortSpec, Spec
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake, in_order
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, facts_body
-from sash.runtime.routing import shard_of
+from sash.runtime.routing import split_by_shard
 from sash.runtime.stream_clock import StreamClock
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
@@ -55,11 +57,11 @@ class Shard:
         self._interner.sweep()
         own = [packet for packet in packets if packet.level == self._level]
         out = list(self._take_rows(own))
-        self._take_controls(own)
+        is_end = self._take_controls(own)
         feeds = {port.spec: feed for port, feed in self._feeds(own)}
         results = self._graph.step(feeds, self._sinks)
         for view in self._views:
-            out += self._changes(view, results[view.spec])
+            out += self._changes(view, self._flushed(view, results[view.spec]) if is_end else results[view.spec])
         for port in self._exchanges:
             assert port.spec.source is not None
             out += self._send(port, results[port.spec.source])
@@ -67,9 +69,32 @@ class Shard:
         return out
 
     @property
+    def specs(self) -> set[Spec]:
+        """What runs here."""
+        return self._graph.specs
+
+    def fill(self, tables: Mapping[str, pa.RecordBatch], known: set[Spec]) -> list[Packet]:
+        """Show what tables hold to the operators that are not known, since they are new."""
+        rows = {}
+        for port in self._ports:
+            if port.stream in tables:
+                columns = tables[port.stream].columns
+                lanes = encode(columns, port.spec.layout, self._interner)
+                ones = np.ones(len(lanes), np.int64)
+                rows[port.spec] = Delta(lanes, ones * self._least_clock, ones * FOREVER, ones)
+        feeds = {port.spec: feed for port, feed in self._feeds([])}
+        results = self._graph.step(feeds, self._sinks, rows, known)
+        return [packet for view in self._views for packet in self._changes(view, results[view.spec])]
+
+    @property
     def event_time(self) -> int:
         """The greatest timestamp of all streams so far."""
         return max((clock.greatest for clock in self._clocks.values()), default=BEGINNING)
+
+    @property
+    def now(self) -> int:
+        """Where time is: at the greatest timestamp, or at the least clock if that is later."""
+        return max(self.event_time, self._least_clock)
 
     def _intake(self, port: Port) -> Intake:
         assert port.stream is not None
@@ -85,7 +110,7 @@ class Shard:
         for packet in packets:
             if packet.cargo in (Cargo.SPLIT, Cargo.ROWS):
                 by_order.setdefault((packet.name, packet.order), []).append(packet)
-        for (name, order), group in sorted(by_order.items()):
+        for (name, _), group in sorted(by_order.items()):
             late_below = self._clocks[name].late_below
             for packet in group:
                 if packet.cargo is Cargo.ROWS:
@@ -101,7 +126,17 @@ class Shard:
         if late.num_rows and packet.port == self._job.ports_of(packet.name)[0].number:
             yield Packet(OUTSIDE, self._shard, Cargo.LATE, packet.name, -1, packet.order, batch_body(late))
 
-    def _take_controls(self, packets: Sequence[Packet]) -> None:
+    def _flushed(self, view: View, feed: Feed) -> Feed:
+        """What EMIT EVERY holds back comes out at the end, stamped with the last instant."""
+        operator = self._graph.operator(view.spec)
+        if not isinstance(operator, Emit):
+            return feed
+        rest = operator.rest(feed.clock - 1)
+        return replace(feed, delta=Delta.concatenate([feed.delta, rest], view.spec.layout.width))
+
+    def _take_controls(self, packets: Sequence[Packet]) -> bool:
+        """Let time move as told; whether the end was told."""
+        is_end = False
         for packet in packets:
             if packet.cargo is Cargo.CONTROL:
                 facts = packet.facts()
@@ -110,9 +145,12 @@ class Shard:
                 if facts.get("advance") is not None:
                     self._advance(packet.name, int(facts["advance"] or 0))
                 if facts.get("end"):
+                    is_end = True
                     self._end(self.event_time)
                 if facts.get("look"):
-                    self._end(max(self.event_time, self._least_clock))
+                    is_end = True
+                    self._end(self.now)
+        return is_end
 
     def _advance(self, name: str, clock: int) -> None:
         for stream, stream_clock in self._clocks.items():
@@ -187,22 +225,8 @@ class Shard:
 
     def _facts(self, packets: Sequence[Packet]) -> Packet:
         rows = sum(packet.facts()["rows"] or 0 for packet in packets if packet.cargo is Cargo.SPLIT)
-        facts = {
+        facts: dict[str, int | None] = {
             "level": self._level, "rows": rows, "clock": self._least_clock, "state": self._arena.used,
             "failures": self.failures.total,
         }
         return Packet(OUTSIDE, self._shard, Cargo.FACTS, "", -1, self._shard, facts_body(facts))
-
-
-def split_by_shard(batch: pa.RecordBatch, port: Port, shards: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of every shard that has some, in their order."""
-    if port.is_single or shards == 1:
-        yield 0, batch
-        return
-    numbers = shard_of(batch, port.key, shards)
-    order = np.argsort(numbers, kind="stable")
-    bounds = np.searchsorted(numbers[order], np.arange(shards + 1))
-    together = batch.take(pa.array(order))
-    for shard in range(shards):
-        if bounds[shard] < bounds[shard + 1]:
-            yield shard, together.slice(bounds[shard], bounds[shard + 1] - bounds[shard])

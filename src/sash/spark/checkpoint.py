@@ -38,12 +38,11 @@ class Checkpoint:
     def finish(self) -> None:
         self.folder.put("finished.json", [b"{}"])
 
-    def ask(self, event: dict[str, Any]) -> int:
-        """Put down a control event; its number. The source takes it up in its next batch."""
+    def ask(self, event: dict[str, Any]) -> None:
+        """Put down a control event. The source takes it up in its next batch."""
         control = self.folder.child("control")
         number = len(control.names()) + 1
         control.put(f"{number:08d}.json", [json.dumps(event).encode()])
-        return number
 
 
 def events_after(folder: Folder, seen: int) -> list[dict[str, Any]]:

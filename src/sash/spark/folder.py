@@ -63,21 +63,21 @@ class Folder:
         except FileNotFoundError:
             return None
 
-    def put(self, name: str, parts: Iterable[Bytes]) -> int:
-        """Write a file as a whole, over what was there; its size."""
+    def put(self, name: str, parts: Iterable[Bytes]) -> None:
+        """Write a file as a whole, over what was there."""
         system, path = self._where
         final = f"{path}/{name}"
         if not self.is_local:
-            return _write(system, final, parts)
+            _write(system, final, parts)
+            return
         os.makedirs(path, exist_ok=True)
         partial = f"{path}/.{name}.{uuid.uuid4().hex}"
         try:
-            size = _write(system, partial, parts)
+            _write(system, partial, parts)
             os.replace(partial, final)
         finally:
             if os.path.exists(partial):
                 os.unlink(partial)
-        return size
 
     def delete(self, name: str) -> None:
         system, path = self._where
@@ -86,16 +86,8 @@ class Folder:
         except FileNotFoundError:
             return
 
-    def remove(self) -> None:
-        """Delete the folder and all that is in it."""
-        system, path = self._where
-        system.delete_dir_contents(path, missing_dir_ok=True)
-        if system.get_file_info(path).type == fs.FileType.Directory:
-            system.delete_dir(path)
 
-
-def _write(system: fs.FileSystem, path: str, parts: Iterable[Bytes]) -> int:
+def _write(system: fs.FileSystem, path: str, parts: Iterable[Bytes]) -> None:
     with system.open_output_stream(path) as stream:
         for part in parts:
             stream.write(part)
-        return int(stream.tell())

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
 from sash.physical.job import Job, View
-from sash.runtime.packets import Cargo, Packet, changes_schema
+from sash.runtime.packets import Cargo, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.sources.listing import list_files
@@ -30,14 +30,15 @@ from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, find_checkpoint, make_checkpoint
 from sash.spark.failures import explain
 from sash.spark.folder import Folder
+from sash.spark.idle import IdleRule
+from sash.spark.interrupts import noted_interrupts
 from sash.spark.keeper import STAGE, MakeEngine
 from sash.spark.live import LiveAnswer
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
-from sash.spark.pipeline import configured, look, streaming
+from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
-from sash.spark.wire import from_batch
 
 POLL = 0.2  # seconds between two looks at a running query
 
@@ -72,6 +73,7 @@ class SparkHost:
         self._query: StreamingQuery | None = None
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
         self._started = self._told = 0.0
+        self._idle = IdleRule(job.streams, 0)
 
     @property
     def is_finished(self) -> bool:
@@ -101,6 +103,8 @@ class SparkHost:
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
         self._begin({"processingTime": "0 seconds"})
+        if self._idle.is_set:
+            threading.Thread(target=self._watch, args=(self._query,), daemon=True).start()
 
     def drain(self) -> None:
         """Wait until all input that is there now, and all that was asked, has been answered."""
@@ -171,17 +175,19 @@ class SparkHost:
         raise SashError(f'unknown view "{name}"', f"views are: {choices(view.name for view in self.job.views)}")
 
     def _run_bounded(self) -> None:
-        with self._explained():
+        with self._explained(), noted_interrupts() as interrupt:
             try:
                 self._begin({"availableNow": True})
                 while self._query is not None and not self._query.awaitTermination(POLL):
-                    pass
+                    if interrupt.is_set():
+                        raise KeyboardInterrupt
             finally:
                 self.stop()
 
     def _begin(self, trigger: Mapping[str, object]) -> None:
         self._held.enter_context(run_lock(self._settings.arenas))
         self._started = self._told = time.monotonic()
+        self._idle = IdleRule(self.job.streams, time.time_ns() // 1000)
         job, settings = self.job, self._settings
         with configured(self._spark, settings.checkpoint):
             packets = streaming(
@@ -196,7 +202,7 @@ class SparkHost:
         with self._between_batches:
             answers = self._answers(batch)
             facts = []
-            for packet in _collected(packets):
+            for packet in collected(packets):
                 if packet.cargo is Cargo.NET:
                     answers[packet.name].add(pa.Table.from_batches([packet.batch()]))
                 elif packet.cargo is Cargo.FACTS and packet.name == STAGE:
@@ -204,8 +210,17 @@ class SparkHost:
             now = time.monotonic()
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
             self._told = now
+            self._idle.saw(facts, time.time_ns() // 1000)
         if self._on_progress is not None:
             self._on_progress(self.progress)
+
+    def _watch(self, query: StreamingQuery) -> None:
+        """Let streams that have fallen silent follow the others, for as long as the query runs."""
+        while self._query is query:
+            time.sleep(POLL)
+            with self._between_batches:
+                for stream, clock in self._idle.advances(time.time_ns() // 1000).items():
+                    self._checkpoint.ask({"advance": clock, "stream": stream})
 
     @property
     def _version(self) -> int:
@@ -243,8 +258,3 @@ class SparkHost:
             yield
         except StreamingQueryException as failure:
             raise explain(failure) from None
-
-
-def _collected(packets: DataFrame) -> Iterator[Packet]:
-    for batch in packets.toArrow().to_batches():
-        yield from from_batch(batch)

@@ -22,6 +22,7 @@ from sash.spark.settings import Settings
 from sash.spark.store import History
 from sash.state.arena import Arena
 
+GREATEST = "greatest of "  # a fact for every stream
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
 
 
@@ -148,12 +149,15 @@ def _size(packets: list[Packet]) -> int:
 
 
 def _input_facts(packets: list[Packet]) -> dict[str, int | None]:
-    """Rows that came in, and the greatest timestamp among them; every shard knows, one tells."""
-    splits = [packet.facts() for packet in packets if packet.cargo is Cargo.SPLIT]
-    greatest = [facts["greatest"] for facts in splits if facts["greatest"] is not None]
+    """Rows that came in, and the greatest timestamp of every stream; every shard knows, one tells."""
+    greatest: dict[str, int] = {}
+    rows = 0
+    for packet in packets:
+        if packet.cargo is Cargo.SPLIT:
+            facts = packet.facts()
+            rows += facts["rows"] or 0
+            if facts["greatest"] is not None:
+                greatest[packet.name] = max(facts["greatest"], greatest.get(packet.name, facts["greatest"]))
     is_end = any(packet.cargo is Cargo.CONTROL and packet.facts().get("end") for packet in packets)
-    return {
-        "rows": sum(facts["rows"] or 0 for facts in splits),
-        "greatest": max(greatest, default=None),
-        "end": int(is_end),
-    }
+    by_stream = {f"{GREATEST}{name}": ts for name, ts in greatest.items()}
+    return {"rows": rows, "greatest": max(greatest.values(), default=None), "end": int(is_end), **by_stream}

@@ -64,7 +64,13 @@ def look(spark: SparkSession, job: Job, make_stage: MakeStage) -> list[Packet]:
     """What the shards would say if time went on to the last row that is in."""
     asked = to_batch(list(to_everyone(job, Cargo.CONTROL, "", 0, facts_body({"look": 1}))))
     packets = _through_levels(spark.createDataFrame(pa.Table.from_batches([asked])), job, make_stage)
-    return [packet for batch in packets.toArrow().to_batches() for packet in from_batch(batch)]
+    return list(collected(packets))
+
+
+def collected(packets: DataFrame) -> Iterator[Packet]:
+    """Run what there is to run; the packets that come out."""
+    for batch in packets.toArrow().to_batches():
+        yield from from_batch(batch)
 
 
 def _through_levels(packets: DataFrame, job: Job, make_stage: MakeStage) -> DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 from sash.physical.job import Job
 from sash.spark.folder import Folder
 
-BATCH_BYTES = 64 << 20  # of input a batch, all streams together
+BATCH_BYTES = 32 << 20  # of input a batch, all streams together
 SNAPSHOT_EVERY = 20  # batches, at the latest
 RETAIN = 3  # batches before the newest one that can still be answered again
 

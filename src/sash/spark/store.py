@@ -41,8 +41,8 @@ class History:
     def put_answer(self, batch: int, packets: list[Packet]) -> None:
         self.folder.child("answers").put(_name(batch), to_bytes(packets))
 
-    def put_log(self, batch: int, packets: list[Packet]) -> int:
-        return self.folder.child("log").put(_name(batch), to_bytes(packets))
+    def put_log(self, batch: int, packets: list[Packet]) -> None:
+        self.folder.child("log").put(_name(batch), to_bytes(packets))
 
     def put_snapshot(self, batch: int, arena: Path, contents: str) -> None:
         self.folder.child("snapshots").put(_name(batch), _pack(arena, contents))

@@ -1,12 +1,15 @@
-"""What is declared: streams, tables and views, by names without case."""
+"""What is declared: streams, tables, views and aggregates, by names without case."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from sash.errors import SashError, choices, nearest
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
+from sash.schema import Type
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,23 @@ class ViewDefinition:
     reads: frozenset[str] = frozenset()  # names, in lower case, of what the query names
 
 
+@dataclass(frozen=True)
+class Macro:
+    """An aggregate that stands for an expression of others over its parameters."""
+
+    name: str
+    parameters: tuple[tuple[str, Type], ...]
+    type: Type
+    body: exp.Expr
+
+
 class Catalog:
     """The registry of a session. Keys are names in lower case."""
 
     def __init__(self) -> None:
         self.streams: dict[str, StreamSpec] = {}
         self.views: dict[str, ViewDefinition] = {}
+        self.macros: dict[str, Macro] = {}
 
     def find(self, name: str) -> StreamSpec | ViewDefinition | None:
         return self.streams.get(name.lower()) or self.views.get(name.lower())

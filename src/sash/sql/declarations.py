@@ -1,15 +1,18 @@
-"""CREATE STREAM and CREATE TABLE: what they declare about rows, time and the source."""
+"""CREATE STREAM and CREATE TABLE: what they declare about rows, time and the source. CREATE AGGREGATE: an expression."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from sash.errors import choices
-from sash.logical.streams import Stamp, StreamSpec
+from sash.logical.streams import Stamp, StreamSpec, Updates
 from sash.schema import TIMESTAMP, Field, Schema
+from sash.sql.catalog import Macro
 from sash.sql.cursor import Cursor
+from sash.sql.dialect import parse_expression
 from sash.sql.durations import duration
 from sash.sql.places import Name, fault
+from sash.sql.statements import CreateAggregate, Source
 from sash.sql.type_names import column_type
 
 
@@ -32,11 +35,30 @@ def stream(cursor: Cursor, name: Name) -> StreamSpec:
 def table(cursor: Cursor, name: Name) -> StreamSpec:
     """Take the rest of CREATE TABLE after its name."""
     schema = _columns(cursor)
-    is_retroactive = not cursor.accept("NON", "RETROACTIVE")
-    if is_retroactive:
-        cursor.accept("RETROACTIVE")
+    updates = None
+    if cursor.accept("NON", "RETROACTIVE"):
+        updates = Updates.NON_RETROACTIVE
+    elif cursor.accept("RETROACTIVE"):
+        updates = Updates.RETROACTIVE
     options = _options(cursor)
-    return StreamSpec(name.text, schema, is_table=True, is_retroactive=is_retroactive, options=options)
+    if updates is None:  # a file stands as it is; what comes through statements can change
+        updates = Updates.NEVER if "path" in dict(options) else Updates.RETROACTIVE
+    return StreamSpec(name.text, schema, is_table=True, updates=updates, options=options)
+
+
+def aggregate(cursor: Cursor, source: Source, or_replace: bool) -> CreateAggregate:
+    """Take the rest of CREATE AGGREGATE: name(x TYPE, ...) RETURNS TYPE AS expression."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.name("the name of an aggregate")
+    parameters = tuple((field.name, field.type) for field in _columns(cursor).fields)
+    cursor.expect("RETURNS")
+    type_ = column_type(cursor)
+    cursor.expect("AS")
+    if cursor.current is None:
+        raise cursor.unexpected("an expression")
+    body = parse_expression(cursor.tokens[cursor.index :], source.text)
+    cursor.index = len(cursor.tokens)
+    return CreateAggregate(source, name, Macro(name.text, parameters, type_, body), if_not_exists, or_replace)
 
 
 def _columns(cursor: Cursor) -> Schema:
@@ -49,12 +71,18 @@ def _columns(cursor: Cursor) -> Schema:
 
 
 def _column(cursor: Cursor, before: list[Field]) -> Field:
+    if cursor.sees("PRIMARY KEY") or cursor.sees("PRIMARY", "KEY"):
+        raise fault(cursor.current, "PRIMARY KEY is not supported", "leave it out: tables are bags of rows")
     name = cursor.name("the name of a column")
     if name.text.lower() in {field.name.lower() for field in before}:
         raise fault(name, f'two columns are called "{name}"', "names are compared without case")
     if name.text.lower() in ("_op", "_ts"):
         raise fault(name, f'"{name}" is the name of a column that every changelog has', "choose another name")
-    return Field(name.text, column_type(cursor))
+    field = Field(name.text, column_type(cursor))
+    for words in (("PRIMARY KEY",), ("PRIMARY", "KEY"), ("UNIQUE",), ("NOT", "NULL"), ("DEFAULT",)):
+        if cursor.sees(*words):
+            raise fault(cursor.current, f"{' '.join(words)} is not supported", "leave it out: every column may be NULL")
+    return field
 
 
 def _time(cursor: Cursor, stream_name: Name, schema: Schema) -> _Time:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sash.errors import choices
+from sash.scalar.build import function_names
 from sash.sql.binder import bind
+from sash.sql.binder.aggregate_functions import is_aggregate
+from sash.sql.binder.macro_body import check_macro
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
+from sash.sql.macros import expand_macros
 from sash.sql.places import at, fault, within
 from sash.sql.references import references
-from sash.sql.statements import CreateStream, CreateView, Drop
+from sash.sql.statements import CreateAggregate, CreateStream, CreateView, Drop
 
-Definition = CreateStream | CreateView | Drop
+Definition = CreateStream | CreateView | CreateAggregate | Drop
 
 
 def define(statement: Definition, catalog: Catalog) -> bool:
     """Carry a statement out; False if IF [NOT] EXISTS made it do nothing."""
     with within(statement.source.text), at(statement.name):
         if isinstance(statement, Drop):
-            return _drop(statement, catalog)
+            return _drop_macro(statement, catalog) if statement.kind == "AGGREGATE" else _drop(statement, catalog)
+        if isinstance(statement, CreateAggregate):
+            return _create_macro(statement, catalog)
         if statement.if_not_exists and catalog.find(statement.name.text) is not None:
             return False
         if isinstance(statement, CreateStream):
@@ -35,6 +43,30 @@ def _create_view(statement: CreateView, catalog: Catalog) -> None:
         catalog.replace(view)
     else:
         catalog.add(view)
+
+
+def _create_macro(statement: CreateAggregate, catalog: Catalog) -> bool:
+    """The body is bound once over its parameters, so that what is wrong in it is told here."""
+    name, macro = statement.name, statement.macro
+    if statement.if_not_exists and name.text.lower() in catalog.macros:
+        return False
+    if name.text.lower() in catalog.macros and not statement.or_replace:
+        raise fault(name, f'there is an aggregate "{name}" already', "drop it first or choose another name")
+    if is_aggregate(name.text.lower()) or name.text.lower() in function_names():
+        raise fault(name, f'"{name}" is a function of SQL', "choose another name")
+    body = expand_macros(macro.body, catalog)
+    check_macro(replace(macro, body=body))
+    catalog.macros[name.text.lower()] = replace(macro, body=body)
+    return True
+
+
+def _drop_macro(statement: Drop, catalog: Catalog) -> bool:
+    """Views that use it have taken its expression in, so nothing depends on it."""
+    found = catalog.macros.pop(statement.name.text.lower(), None)
+    if found is None and not statement.if_exists:
+        known = choices(macro.name for macro in catalog.macros.values())
+        raise fault(statement.name, f'there is no aggregate "{statement.name}"', f"aggregates are: {known}")
+    return found is not None
 
 
 def _drop(statement: Drop, catalog: Catalog) -> bool:

@@ -40,8 +40,10 @@ class DefaultWindow(exp.Expression):
 
 
 def default_window(query: exp.Query) -> WindowClause | None:
-    """What the WINDOW clause of a query says."""
+    """What the WINDOW clause of a query says; at the end of set operators it holds for all of them."""
     clauses = query.args.get("windows") or []
+    if not clauses and isinstance(query, exp.SetOperation) and isinstance(query.expression, exp.Query):
+        return default_window(query.expression)
     return window_of(clauses[0]) if clauses else None
 
 

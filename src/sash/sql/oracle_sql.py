@@ -1,10 +1,12 @@
 """The same query for another engine: DuckDB's SQL without windows, over tables that hold what the windows hold.
 
-Every mention of an input in FROM becomes a table `input_i`, numbered in the order of the text, named as before:
+Every mention of an input in FROM becomes a table `input_i`, numbered as they are met, named as before:
 
     SELECT b.price FROM bids [RANGE 1 HOUR] b, v        SELECT b.price FROM input_0 AS b, input_1 AS v
 
-A windowed subquery (or query named by WITH) is an input too: it comes with its own query instead of a name.
+A windowed subquery (or query named by WITH) is an input too: it comes with its own query instead of a name. So are
+ISTREAM and its like. A sequence is two inputs, the left and the right halves of its pairs, joined by position; MINUS is
+one input that comes with its two sides. Ties of ORDER BY are broken by the whole row.
 """
 
 from __future__ import annotations
@@ -15,44 +17,95 @@ from dataclasses import dataclass, field
 import sqlglot
 from sqlglot import exp
 
-from sash.logical.nodes import WindowKind, WindowSpec
+from sash.errors import SashError
+from sash.logical import nodes
+from sash.logical.nodes import Pairing, WindowKind, WindowSpec
 from sash.logical.streams import StreamSpec
 from sash.schema import Schema
 from sash.sql.binder import bind
 from sash.sql.binder.inputs import window_spec
 from sash.sql.catalog import Catalog
-from sash.sql.dialect import DefaultWindow, default_window, window_of
+from sash.sql.dialect import DefaultWindow, default_window
+from sash.sql.macros import expand_macros
+from sash.sql.oracle_aggregates import rewrite_aggregates
+from sash.sql.oracle_order import break_ties, break_ties_of_answer
 from sash.sql.statements import ParsedQuery
+from sash.sql.stream_syntax import (
+    FOLLOWED_BY,
+    MINUS,
+    StreamOf,
+    pairing_of,
+    stream_kind,
+    window_of,
+    within_of,
+)
 from sash.sql.window_clause import WindowClause
+
+_UNBOUNDED = WindowSpec(WindowKind.UNBOUNDED)
 
 
 @dataclass(frozen=True)
 class OracleInput:
-    """What the table `input_<position>` must hold: a stream or view by its name, or the answer of a query.
+    """What the table `input_<position>` must hold: a stream or view by its name, the answer of a query, or more.
 
-    A window is given for every stream, and for a view or query whose insertions are read; None means the relation
-    itself.
+    A window is given for every stream, and for a view or query of which a stream is read (`reads` says which); None
+    means the relation itself.
     """
 
     position: int
     name: str | None
     window: WindowSpec | None
     query: ParsedQuery | None = None
+    reads: str = "ISTREAM"
+    sequence: OracleSequence | None = None
+    is_right: bool = False  # which half of the sequence's pairs
+    minus: OracleMinus | None = None
+
+
+@dataclass(frozen=True)
+class OracleSequence:
+    """Two streams; `sql` gives the pairs of rows, by their `_row` numbers, that the condition lets meet."""
+
+    left: OracleInput
+    right: OracleInput
+    sql: str
+    pairing: Pairing
+    within: int | None
+
+
+@dataclass(frozen=True)
+class OracleMinus:
+    left: OracleInput
+    right: OracleInput
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class OracleQuery:
+    """Text and inputs; `emit` is the period of EMIT EVERY."""
+
     sql: str
     inputs: tuple[OracleInput, ...]
+    emit: int | None = None
 
 
 def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:
     """A query that binds, as DuckDB text and its inputs."""
-    tree = query.tree.copy()
+    tree = expand_macros(query.tree, catalog).copy()
     rewriter = _Rewriter(query, catalog)
     rewriter.query(tree, _Around())
-    (text,) = sqlglot.transpile(tree.sql(dialect="spark"), read="spark", write="duckdb")
-    return OracleQuery(text, tuple(rewriter.inputs))
+    return OracleQuery(_duckdb(tree), tuple(rewriter.inputs), query.emit)
+
+
+def _duckdb(tree: exp.Expr) -> str:
+    whole = sqlglot.parse_one(tree.sql(dialect="spark"), read="spark")
+    for join in whole.find_all(exp.Join):
+        if isinstance(join.this, exp.Table) and join.this.name.endswith("_right"):
+            join.set("kind", None)
+            join.set("method", "POSITIONAL")
+            join.this.set("this", exp.to_identifier(join.this.name.removesuffix("_right")))
+    return whole.sql(dialect="duckdb")
 
 
 @dataclass(frozen=True)
@@ -72,57 +125,169 @@ class _Rewriter:
     def query(self, node: exp.Expr, around: _Around) -> None:
         if isinstance(node, exp.Query):
             around = _Around(around.named, default_window(node) or around.window)
-            node.set("windows", None)
         clause = node.args.get("with_")
         for cte in clause.expressions if clause else ():
             written = cte.copy()
             self.query(cte.this, around)
             around = _Around({**around.named, cte.alias.lower(): written}, around.window)
+        if isinstance(node, exp.Select):
+            self._select(node, around)
+        elif isinstance(node, exp.SetOperation) and node.args.get("limit"):
+            break_ties_of_answer(node, len(self._schema(node, around)))
         for child in list(node.iter_expressions()):
             if child is not clause:
                 self._part(child, around)
+        if isinstance(node, exp.Query):
+            node.set("windows", None)
+
+    def _select(self, node: exp.Select, around: _Around) -> None:
+        """What must be known about a query before its inputs are replaced."""
+        break_ties(node, lambda query: self._schema(query, around).names)
+        if (group := node.args.get("group")) is not None:
+            _spell_out(group)
+        for part in node.iter_expressions():
+            if not isinstance(part, exp.From | exp.Join):
+                rewrite_aggregates(part, self._stamps(node))
+        joins = node.args.get("joins") or []
+        kinds = [join.args.get("kind") for join in joins]
+        if FOLLOWED_BY in kinds[1:] or MINUS in kinds[1:]:
+            raise SashError("the oracle knows FOLLOWED BY and MINUS of two inputs only, and first in FROM")
+        if kinds[:1] == [FOLLOWED_BY]:
+            self._sequence(node, joins[0], around)
+        elif kinds[:1] == [MINUS]:
+            self._minus(node, joins.pop(0), around)
+
+    def _stamps(self, node: exp.Select) -> list[exp.Column]:
+        """The timestamp columns of the streams that a query reads directly."""
+        source = node.args.get("from_")
+        tables = [source.this, *(join.this for join in node.args.get("joins") or ())] if source else []
+        found = []
+        for table in tables:
+            entry = self.catalog.find(table.name) if isinstance(table, exp.Table) else None
+            if isinstance(entry, StreamSpec) and entry.timestamp is not None:
+                found.append(exp.column(entry.schema.names[entry.timestamp], table=table.alias_or_name))
+        return found
+
+    def _sequence(self, node: exp.Select, join: exp.Join, around: _Around) -> None:
+        first = node.args["from_"].this
+        names = [_name(first), _name(join.this)]
+        left, right = (self._stream(table, around) for table in (first, join.this))
+        on = join.args.get("on") or exp.true()
+        text = exp.select(*(exp.column("_row", table=name) for name in names)).from_(_table("input_0", names[0]))
+        text = text.join(_table("input_1", names[1]), on=on.copy())
+        sequence = OracleSequence(left, right, _duckdb(text), pairing_of(join), within_of(join))
+        window = window_of(join) or around.window
+        spec = _UNBOUNDED if window is None else window_spec(window, self._pairs(first, join, around), "sequence")
+        for table, is_right in ((first, False), (join.this, True)):
+            self._replace(table, _name(table), OracleInput(
+                len(self.inputs), None, spec, sequence=sequence, is_right=is_right
+            ))  # fmt: skip
+        join.set("kind", "CROSS")
+        join.set("on", None)
+
+    def _minus(self, node: exp.Select, join: exp.Join, around: _Around) -> None:
+        first = node.args["from_"].this
+        whole = exp.select("*").from_(first.copy())
+        whole.set("joins", [join.copy()])
+        plan = bind(ParsedQuery(_closed(whole, around), self.whole.source), self.catalog)
+        left, right = self._lone(first, around), self._lone(join.this, around)
+        if not isinstance(plan, nodes.Minus):
+            raise SashError("the oracle knows MINUS on plain columns only")
+        minus = OracleMinus(left, right, plan.left_keys, plan.right_keys)
+        self._replace(first, _name(first), OracleInput(len(self.inputs), None, None, minus=minus))
+
+    def _stream(self, node: exp.Expr, around: _Around) -> OracleInput:
+        """An input as a stream: all of it."""
+        item = self._lone(node, around)
+        return OracleInput(0, item.name, item.window or _UNBOUNDED, item.query, item.reads)
+
+    def _lone(self, node: exp.Expr, around: _Around) -> OracleInput:
+        """An input by itself, for a sequence or MINUS."""
+        if isinstance(node, exp.Table) and node.name.lower() not in around.named:
+            return self._catalogued(node, around)
+        if isinstance(node, StreamOf):
+            return self._of(node, around)
+        inner = node.this if isinstance(node, exp.Subquery) else _body(around.named[node.name.lower()])
+        query = ParsedQuery(_closed(inner, around), self.whole.source)
+        window = window_of(node)
+        spec = None if window is None else window_spec(window, bind(query, self.catalog).schema, "input")
+        return OracleInput(len(self.inputs), None, spec, query)
 
     def _part(self, node: exp.Expr, around: _Around) -> None:
-        if isinstance(node, exp.Table) and node.name.lower() not in around.named:
-            self._named(node, around)
-        elif isinstance(node, exp.Table) and window_of(node):
-            self._windowed(node, _body(around.named[node.name.lower()]), around)
-        elif isinstance(node, exp.Subquery) and window_of(node):
-            self._windowed(node, node.this, around)
+        is_named = isinstance(node, exp.Table) and node.name.lower() in around.named
+        if isinstance(node, exp.Table) and node.name.startswith("input_") and not node.meta:
+            return  # replaced already
+        if isinstance(node, StreamOf) or (isinstance(node, exp.Table) and not is_named):
+            self._replace(node, _name(node), self._lone(node, around))
+        elif (is_named or isinstance(node, exp.Subquery)) and window_of(node):
+            self._replace(node, node.alias_or_name, self._lone(node, around))
         else:
             self.query(node, around)
 
-    def _named(self, node: exp.Table, around: _Around) -> None:
+    def _catalogued(self, node: exp.Table, around: _Around) -> OracleInput:
         entry = self.catalog.get(node.name)
         window = window_of(node)
         if isinstance(entry, StreamSpec):
             schema, is_stream = entry.schema, not entry.is_table
         else:
             schema, is_stream = entry.plan.schema, False
-        spec = WindowSpec(WindowKind.UNBOUNDED) if is_stream else None
+        spec = _UNBOUNDED if is_stream else None
         if chosen := window or (around.window if is_stream else None):
-            spec = self._spec(chosen, schema)
-        self._replace(node, node.alias or node.name, OracleInput(len(self.inputs), entry.name, spec))
+            spec = window_spec(chosen, schema, "input")
+        return OracleInput(len(self.inputs), entry.name, spec)
 
-    def _windowed(self, node: exp.Expr, inner: exp.Expr, around: _Around) -> None:
-        window = window_of(node)
-        assert window is not None
-        query = ParsedQuery(_closed(inner, around), self.whole.source)
-        spec = self._spec(window, bind(query, self.catalog).schema)
-        self._replace(node, node.alias_or_name, OracleInput(len(self.inputs), None, spec, query))
+    def _of(self, node: StreamOf, around: _Around) -> OracleInput:
+        """ISTREAM and its like: a stream of the query that selects all of its argument."""
+        query = ParsedQuery(_closed(exp.select("*").from_(node.this.copy()), around), self.whole.source)
+        window = window_of(node) or around.window
+        spec = _UNBOUNDED
+        if window is not None:
+            spec = window_spec(window, bind(query, self.catalog).schema, "input")
+        return OracleInput(len(self.inputs), None, spec, query, stream_kind(node))
 
     def _replace(self, node: exp.Expr, name: str, item: OracleInput) -> None:
         self.inputs.append(item)
         alias = node.args.get("alias") or exp.TableAlias()
         if name:
             alias.set("this", exp.to_identifier(name, quoted=True))
-        table = exp.Table(this=exp.to_identifier(f"input_{item.position}"), joins=node.args.get("joins"))
+        suffix = "_right" if item.is_right else ""
+        table = exp.Table(this=exp.to_identifier(f"input_{item.position}{suffix}"), joins=node.args.get("joins"))
         node.replace(table)
         if alias.this:
             table.set("alias", alias)
 
-    def _spec(self, window: WindowClause, schema: Schema) -> WindowSpec:
-        return window_spec(window, schema, "input")
+    def _schema(self, query: exp.Query, around: _Around) -> Schema:
+        """The answer of a query whose own WITH is around it already."""
+        alone = query.copy()
+        alone.set("with_", None)
+        for part in ("order", "limit", "offset"):
+            alone.set(part, None)
+        return bind(ParsedQuery(_closed(alone, around), self.whole.source), self.catalog).schema
+
+    def _pairs(self, first: exp.Expr, join: exp.Join, around: _Around) -> Schema:
+        sides = [self._schema(exp.select("*").from_(side.copy()), around) for side in (first, join.this)]
+        return Schema(sides[0].fields + sides[1].fields)
+
+
+def _spell_out(group: exp.Group) -> None:
+    """GROUP BY a, b WITH ROLLUP becomes GROUP BY ROLLUP (a, b)."""
+    for word in ("rollup", "cube"):
+        for sets in group.args.get(word) or ():
+            if not sets.expressions:
+                sets.set("expressions", group.expressions)
+                group.set("expressions", [sets])
+                group.set(word, None)
+
+
+def _table(name: str, alias: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def _name(node: exp.Expr) -> str:
+    """What an input goes by."""
+    if isinstance(node, StreamOf) and not node.alias:
+        return _name(node.this)
+    return str(node.alias or (node.name if isinstance(node, exp.Table) else ""))
 
 
 def _body(cte: exp.CTE) -> exp.Expr:

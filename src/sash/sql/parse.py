@@ -9,9 +9,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.errors import SqlError
 from sash.logical.streams import StreamSpec
-from sash.sql import declarations
+from sash.sql import changes, declarations
 from sash.sql.cursor import Cursor
 from sash.sql.dialect import parse_query, tokenize
+from sash.sql.durations import duration
 from sash.sql.places import Name, fault, within
 from sash.sql.statements import (
     Advance,
@@ -28,7 +29,7 @@ from sash.sql.statements import (
 )
 
 _EPOCH = datetime(1970, 1, 1)
-_NOT_YET = ("INSERT", "UPDATE", "DELETE", "MERGE", "ALTER", "TRUNCATE", "SET", "USE", "REFRESH")
+_NOT_YET = ("MERGE", "ALTER", "TRUNCATE", "SET", "USE", "REFRESH")
 
 
 def parse_statements(text: str) -> list[Statement]:
@@ -84,6 +85,9 @@ class _Statement:
             "DESC": self._describe,
             "EXPLAIN": self._explain,
             "ADVANCE": self._advance,
+            "INSERT": lambda: changes.insert(self.cursor, self.source),
+            "UPDATE": lambda: changes.update(self.cursor, self.source),
+            "DELETE": lambda: changes.delete(self.cursor, self.source),
         }
 
     def _create(self) -> Statement:
@@ -92,9 +96,12 @@ class _Statement:
             return self._declaration(declarations.stream, "the name of a stream")
         if not or_replace and self.cursor.accept("TABLE"):
             return self._declaration(declarations.table, "the name of a table")
+        if self.cursor.accept("AGGREGATE"):
+            return declarations.aggregate(self.cursor, self.source, or_replace)
         is_materialized = self.cursor.accept("MATERIALIZED")
         if not self.cursor.accept("VIEW"):
-            raise self.cursor.unexpected("VIEW" if or_replace or is_materialized else "STREAM, TABLE or VIEW")
+            kinds = "VIEW or AGGREGATE" if or_replace else "STREAM, TABLE, VIEW or AGGREGATE"
+            raise self.cursor.unexpected("VIEW" if is_materialized else kinds)
         return self._view(is_materialized, or_replace)
 
     def _declaration(self, declare: Callable[[Cursor, Name], StreamSpec], what: str) -> CreateStream:
@@ -120,7 +127,7 @@ class _Statement:
         return tuple(names)
 
     def _drop(self) -> Drop:
-        kind = self._one_of("STREAM", "TABLE", "VIEW")
+        kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE")
         if_exists = self.cursor.accept("IF", "EXISTS")
         return Drop(self.source, kind, self.cursor.name("a name"), if_exists)
 
@@ -142,10 +149,24 @@ class _Statement:
         return Advance(self.source, stream, _instant(self.cursor))
 
     def _query(self) -> ParsedQuery:
-        tokens = self.cursor.tokens[self.cursor.index :]
+        start, end = self.cursor.index, self._emit()
+        tokens = self.cursor.tokens[start:end]
         tree = parse_query(tokens, self.text)
-        self.cursor.index = len(self.cursor.tokens)
-        return ParsedQuery(tree, Source(self.text, tokens[0].start, tokens[-1].end + 1))
+        self.cursor.index = end
+        emit = duration(self.cursor) if self.cursor.accept("EMIT", "EVERY") else None
+        self._end()
+        return ParsedQuery(tree, Source(self.text, tokens[0].start, self.cursor.last.end + 1), emit)
+
+    def _emit(self) -> int:
+        """Where EMIT EVERY begins, else the end."""
+        for index in range(self.cursor.index, len(self.cursor.tokens)):
+            ahead = Cursor(self.cursor.tokens, index)
+            if ahead.sees("EMIT", "EVERY"):
+                before = [token.text for token in self.cursor.tokens[self.cursor.index : index]]
+                if before.count("(") > before.count(")"):
+                    raise fault(ahead.tokens[index], "EMIT EVERY stands at the end of a view's query only")
+                return index
+        return len(self.cursor.tokens)
 
     def _one_of(self, *words: str) -> str:
         for word in words:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sash.logical.streams import StreamSpec
+from sash.sql.catalog import Macro
 from sash.sql.places import Name
 
 
@@ -25,10 +26,11 @@ class Source:
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query as a tree; `sash.sql.binder.bind` makes a plan of it."""
+    """A query as a tree; `sash.sql.binder.bind` makes a plan of it. `emit` is the period of EMIT EVERY."""
 
     tree: exp.Query
     source: Source
+    emit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,19 @@ class CreateView:
 
 
 @dataclass(frozen=True)
+class CreateAggregate:
+    """An aggregate that stands for an expression of others."""
+
+    source: Source
+    name: Name
+    macro: Macro
+    if_not_exists: bool
+    or_replace: bool
+
+
+@dataclass(frozen=True)
 class Drop:
-    """`kind` is STREAM, TABLE or VIEW."""
+    """`kind` is STREAM, TABLE, VIEW or AGGREGATE."""
 
     source: Source
     kind: str
@@ -101,4 +114,30 @@ class Advance:
     time: int
 
 
-Statement = CreateStream | CreateView | Drop | Show | Describe | Explain | Query | Advance
+@dataclass(frozen=True)
+class Insert:
+    """Rows for a stream or table; `columns` may be left out."""
+
+    source: Source
+    name: Name
+    columns: tuple[Name, ...]
+    rows: tuple[tuple[exp.Expr, ...], ...]
+
+
+@dataclass(frozen=True)
+class Update:
+    source: Source
+    name: Name
+    assignments: tuple[tuple[Name, exp.Expr], ...]
+    where: exp.Expr | None
+
+
+@dataclass(frozen=True)
+class Delete:
+    source: Source
+    name: Name
+    where: exp.Expr | None
+
+
+Change = Insert | Update | Delete
+Statement = CreateStream | CreateView | CreateAggregate | Drop | Show | Describe | Explain | Query | Advance | Change

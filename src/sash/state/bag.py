@@ -81,3 +81,21 @@ class KeyedBag(RowBag):
     def _resize(self, room: int) -> None:
         super()._resize(room)
         self.following, self.previous = self._scope.resize("following", room), self._scope.resize("previous", room)
+
+
+class TwoSidedBag(RowBag):
+    """A bag whose rows have two counts: `counts` on the left side, `others` on the right one."""
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
+        super().__init__(layout, scope, interner)
+        self.others = scope.array("others", FIRST_ROOM)
+
+    def rows(self) -> tuple[Int64s, Int64s]:
+        """The distinct rows of both sides, and their counts on the left one."""
+        used = self.registers[kernel.USED]
+        live = np.flatnonzero((self.counts[:used] != 0) | (self.others[:used] != 0))
+        return self.nodes[live], self.counts[live]
+
+    def _resize(self, room: int) -> None:
+        super()._resize(room)
+        self.others = self._scope.resize("others", room)

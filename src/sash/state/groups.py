@@ -1,7 +1,7 @@
-"""What a GROUP BY remembers: groups, their values under MIN and MAX, and the way to both.
+"""What a GROUP BY remembers: groups, the values of their sets, and the way to both.
 
     table  ->  cells | lines           one row for every group: what it adds up, the output row it shows
-    node table  ->  nodes              one for every distinct value of a group under MIN or MAX
+    node table  ->  nodes | beside     one for every distinct value of a set of a group; the value beside it
 
 The limbs of DOUBLE sums are the last cells of a group. How many there are depends on the values seen, so the cells are
 one flat array with a stride that can grow.
@@ -13,7 +13,6 @@ import numpy as np
 
 from sash.deltas import Int64s
 from sash.kernels.exact_sum import RANGE_CELL, RANGE_COLUMNS, RANGE_LENGTH, spread_cells, wanted_ranges
-from sash.kernels.extremes import MAJOR, NODE_FIELDS, OWNER, OWNER_BITS
 from sash.kernels.group_registers import (
     LAST,
     LIVE_GROUPS,
@@ -27,7 +26,9 @@ from sash.kernels.group_registers import (
     USED_NODES,
 )
 from sash.kernels.hashing import rebuild_table
-from sash.physical.group_by import GroupTables
+from sash.kernels.nodes import BESIDE_FIELDS, BESIDE_MAJOR, MAJOR, NODE_FIELDS, OWNER, OWNER_BITS
+from sash.physical.group_by import BY_STRING, SET_BESIDE, SET_ORDER
+from sash.physical.group_tables import GroupTables
 from sash.state.arena import Array, Scope
 
 FIRST_GROUPS, FIRST_NODES = 16, 16
@@ -43,13 +44,14 @@ class Groups:
         if self.registers[STRIDE] == 0:
             self.registers[STRIDE] = tables.cells
             self.registers[TOUCHED_GROUP] = self.registers[TOUCHED_NODE] = LAST
-        self.ranges = scope.array("ranges", (tables.doubles, RANGE_COLUMNS))
+        self.ranges = scope.array("ranges", (tables.ranges, RANGE_COLUMNS))
         self._wanted = np.zeros_like(self.ranges)
         self.lines = scope.array("lines", (FIRST_GROUPS, width))
         self._flat_cells = scope.array("cells", FIRST_GROUPS * tables.cells)
         self.table = scope.array("table", _table_length(FIRST_GROUPS))
-        nodes = 1 << (FIRST_NODES + len(tables.extremes)).bit_length() if len(tables.extremes) else 1
+        nodes = 1 << (FIRST_NODES + len(tables.sets)).bit_length() if len(tables.sets) else 1
         self.nodes = scope.array("nodes", (nodes, NODE_FIELDS))
+        self.beside = scope.array("beside", (nodes if tables.has_pairs else 1, BESIDE_FIELDS))
         self.node_table = scope.array("node_table", _table_length(nodes))
 
     @property
@@ -62,7 +64,7 @@ class Groups:
 
     @property
     def live_values(self) -> int:
-        """How many distinct values MIN and MAX keep."""
+        """How many distinct values the sets keep."""
         return int(self.registers[LIVE_NODES])
 
     @property
@@ -70,16 +72,20 @@ class Groups:
         """How many sums were shown as NULL because they do not fit their type."""
         return int(self.registers[OVERFLOWS])
 
-    def grow(self) -> None:
-        """Make room where the kernel found none."""
-        if self.registers[LIVE_GROUPS] >= len(self.lines) - 1:
+    def grow(self) -> bool:
+        """Make room where the kernel found none; the answer is whether that was here."""
+        lacks_groups = bool(self.registers[LIVE_GROUPS] >= len(self.lines) - 1)
+        lacks_nodes = bool(self.registers[LIVE_NODES] > len(self.nodes) - 1 - len(self._tables.sets))
+        if lacks_groups:
             self.lines = self._scope.resize("lines", 2 * len(self.lines))
             self._flat_cells = self._scope.resize("cells", 2 * len(self._flat_cells))
             self.table = self._grow_table("table", self.table, len(self.lines))
-        extremes = len(self._tables.extremes)
-        if self.registers[LIVE_NODES] > len(self.nodes) - 1 - extremes:
+        if lacks_nodes:
             self.nodes = self._scope.resize("nodes", 2 * len(self.nodes))
             self.node_table = self._grow_table("node_table", self.node_table, len(self.nodes))
+            if self._tables.has_pairs:
+                self.beside = self._scope.resize("beside", len(self.nodes))
+        return lacks_groups or lacks_nodes
 
     def _grow_table(self, name: str, table: Array, entries: int) -> Array:
         old = table.copy()
@@ -105,10 +111,18 @@ class Groups:
         self.registers[STRIDE] = stride
 
     def string_values(self) -> tuple[Int64s, Int64s]:
-        """The codes that MIN and MAX of strings keep, as rows of one lane."""
-        used = self.nodes[1 : int(self.registers[USED_NODES]) + 1]
-        is_string = np.isin(used[:, OWNER] & (1 << OWNER_BITS) - 1, self._tables.string_extremes)
-        return np.ascontiguousarray(used[is_string][:, MAJOR : MAJOR + 1]), np.zeros(1, np.int64)
+        """The codes that are values of sets, as rows of one lane."""
+        return self._codes(self.nodes, MAJOR, SET_ORDER)
+
+    def strings_beside(self) -> tuple[Int64s, Int64s]:
+        """The codes that lie beside values, as rows of one lane."""
+        return self._codes(self.beside, BESIDE_MAJOR, SET_BESIDE)
+
+    def _codes(self, values: Array, field: int, order: int) -> tuple[Int64s, Int64s]:
+        used = slice(1, int(self.registers[USED_NODES]) + 1)
+        by_string = np.flatnonzero(self._tables.sets[:, order] == BY_STRING)
+        is_string = np.isin(self.nodes[used, OWNER] & (1 << OWNER_BITS) - 1, by_string)
+        return np.ascontiguousarray(values[used][is_string][:, field : field + 1]), np.zeros(1, np.int64)
 
 
 def _table_length(entries: int) -> int:

@@ -48,7 +48,8 @@ class Interner:
         if isinstance(array, pa.DictionaryArray):
             words = np.append(self.encode(array.dictionary), 0)
             places = pc.fill_null(array.indices.cast(pa.int64()), len(words) - 1)
-            return words[np.asarray(places)]
+            codes: Int64s = words[np.asarray(places)]
+            return codes
         offsets, data = string_buffers(array)
         valid = np.asarray(array.is_valid()) if array.null_count else np.ones(len(array), np.bool_)
         codes = np.empty(len(array), np.int64)

@@ -75,7 +75,7 @@ class Ranking:
 
     def _live_rows(self) -> Int64s:
         used = int(self.registers[USED_NODES]) + 1
-        return self.stored[:used][self.nodes[:used, COUNT] != 0]
+        return np.asarray(self.stored[:used][self.nodes[:used, COUNT] != 0])
 
 
 class AgedRanking(Ranking):

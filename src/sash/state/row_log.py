@@ -3,9 +3,9 @@
     line   lanes of the row | expiry | weight | the line before it in its bucket        one place in memory for all of it
     table  bucket -> newest line
 
-Rows are only added at the end. A probe that meets an expired row cuts it out of its chain. When the log is full, the rows that are
-still alive move together and are chained anew, and when they are many, it grows. So a row is moved a bounded number of times, and
-the log is never more than a few times as large as what is alive.
+Rows are only added at the end. A probe that meets an expired row cuts it out of its chain. When the log is full, the rows that
+are still alive move together and are chained anew, and when they are many, it grows. So a row is moved a bounded number of times,
+and the log is never more than a few times as large as what is alive.
 """
 
 from __future__ import annotations

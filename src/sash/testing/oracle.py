@@ -11,8 +11,10 @@ multiples of 1/4.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
 
 from sash.errors import SashError, choices
 from sash.logical.nodes import Plan, scans
@@ -20,12 +22,14 @@ from sash.schema import BEGINNING, FOREVER, Schema
 from sash.sql.binder import bind
 from sash.sql.catalog import Catalog
 from sash.sql.define import define
-from sash.sql.oracle_sql import OracleInput, duckdb_query
+from sash.sql.oracle_sql import OracleInput, OracleMinus, OracleSequence, duckdb_query
 from sash.sql.parse import parse_statements
-from sash.sql.statements import Advance, CreateStream, CreateView, Drop, ParsedQuery
+from sash.sql.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, ParsedQuery
 from sash.testing.arrivals import Rows, check_names, read_rows, split_late
-from sash.testing.recompute import Constant, Duck, Recomputed, Relation, Windowed
-from sash.testing.tables import Change
+from sash.testing.negation import Negation
+from sash.testing.recompute import Constant, Duck, Recomputed, Relation, Windowed, arrow
+from sash.testing.sequences import Half, pairs
+from sash.testing.tables import Change, in_order
 from sash.testing.values import Instant, Row, microseconds
 from sash.testing.windows import Arrival
 
@@ -63,7 +67,9 @@ class Oracle:
 
     def changelog(self, view: str) -> list[Change]:
         """Every change of a view, by instant, then departures before arrivals, then the full row."""
-        return self._view(view).changelog(self.end)
+        changes = self._view(view).changelog(self.end)
+        period = self._queries[view.lower()].emit
+        return changes if period is None else _emitted(changes, period, self.end)
 
     def answer(self, view: str, at: Instant | None = None) -> Counter[Row]:
         """The rows of a view and how often each is there, at an instant or at the end."""
@@ -81,7 +87,7 @@ class Oracle:
         for statement in parse_statements(job):
             if isinstance(statement, Advance):
                 raise SashError("the oracle knows the end of time only", "leave ADVANCE out and give until instead")
-            if isinstance(statement, CreateStream | CreateView | Drop):
+            if isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
                 is_new = define(statement, self._catalog)
                 if is_new and isinstance(statement, CreateView):
                     self._queries[statement.name.text.lower()] = statement.query
@@ -121,24 +127,63 @@ class Oracle:
         return Recomputed(self._duck, text.sql, inputs, plan.schema, self._begin(plan))
 
     def _relation(self, item: OracleInput) -> Relation:
-        if item.query is not None:
-            view = self._recomputed(item.query, bind(item.query, self._catalog))
-        elif item.name is not None and item.name.lower() in self._catalog.views:
-            view = self._view(item.name)
-        else:
-            return self._declared(item)
-        if item.window is None:
+        if item.minus is not None:
+            return self._negation(item.minus)
+        if item.sequence is not None:
+            return self._half(item, item.sequence)
+        if item.window is not None:
+            arrivals, schema = self._stream(item)
+            return Windowed(arrivals, schema, item.window)
+        view = self._answer(item)
+        if view is not None:
             return view
-        return Windowed(view.insertions(self.end), view.schema, item.window)
-
-    def _declared(self, item: OracleInput) -> Relation:
         assert item.name is not None
-        spec = self._catalog.streams[item.name.lower()]
-        if item.window is None:
-            return Constant(self._rows[item.name.lower()], spec.schema)
-        return Windowed(self._arrivals[item.name.lower()], spec.schema, item.window)
+        return Constant(self._rows[item.name.lower()], self._catalog.streams[item.name.lower()].schema)
+
+    def _stream(self, item: OracleInput) -> tuple[list[Arrival], Schema]:
+        """The rows of a stream, or of the stream that a view or query gives."""
+        view = self._answer(item)
+        if view is not None:
+            return view.stream(item.reads, self.end), view.schema
+        assert item.name is not None
+        return self._arrivals[item.name.lower()], self._catalog.streams[item.name.lower()].schema
+
+    def _answer(self, item: OracleInput) -> Recomputed | None:
+        """The query or view that an input is, if it is one."""
+        if item.query is not None:
+            return self._recomputed(item.query, bind(item.query, self._catalog))
+        is_view = item.name is not None and item.name.lower() in self._catalog.views
+        return self._view(item.name) if is_view and item.name is not None else None
+
+    def _half(self, item: OracleInput, sequence: OracleSequence) -> Relation:
+        (left, left_schema), (right, right_schema) = self._stream(sequence.left), self._stream(sequence.right)
+        tables = [_numbered(left, left_schema), _numbered(right, right_schema)]
+        meeting = {(one, other) for one, other in self._duck.run(sequence.sql, tables)}
+        found = pairs(left, right, meeting, sequence.pairing, sequence.within)
+        assert item.window is not None
+        whole = Windowed(found, Schema(left_schema.fields + right_schema.fields), item.window)
+        width = len(left_schema)
+        return Half(whole, slice(width, None) if item.is_right else slice(0, width))
+
+    def _negation(self, minus: OracleMinus) -> Relation:
+        return Negation(self._relation(minus.left), self._relation(minus.right), minus.left_keys, minus.right_keys)
 
 
 def _streams(plan: Plan) -> set[str]:
     """The streams that a plan reads, without its tables."""
     return {scan.name.lower() for scan in scans(plan) if not scan.is_table}
+
+
+def _numbered(arrivals: Sequence[Arrival], schema: Schema) -> pa.Table:
+    """The rows of a stream with their places."""
+    table = arrow([arrival.row for arrival in arrivals], schema)
+    return table.append_column("_row", pa.array(range(len(arrivals)), pa.int64()))
+
+
+def _emitted(changes: Sequence[Change], period: int, end: int) -> list[Change]:
+    """EMIT EVERY: the net changes of each period (k * period, (k + 1) * period], at its end or at the end of all."""
+    net: dict[int, Counter[Row]] = defaultdict(Counter)
+    for change in changes:
+        net[min(-(-change.ts // period) * period, end)][change.row] += change.op
+    found = [(ts, row, count) for ts, rows in net.items() for row, count in rows.items()]
+    return in_order(Change(1 if count > 0 else -1, ts, row) for ts, row, count in found for _ in range(abs(count)))

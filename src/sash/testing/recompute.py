@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sash.logical.nodes import WindowSpec
 from sash.schema import BEGINNING, Schema
+from sash.sql.oracle_aggregates import MACROS
 from sash.testing.tables import Change, in_order
 from sash.testing.values import Row, fit, order
 from sash.testing.windows import Arrival, held, instants
@@ -27,7 +28,7 @@ SETTINGS = {
     "TimeZone": "UTC",
     "ieee_floating_point_ops": "false",
     "error_on_division_by_zero": "false",
-    "default_null_order": "NULLS_FIRST",
+    "default_null_order": "NULLS_LAST",  # what the text is written for; Spark's order is in the text
 }
 
 
@@ -116,11 +117,18 @@ class Recomputed:
             before = after
         return in_order(changes)
 
-    def insertions(self, end: int) -> list[Arrival]:
-        """The rows that enter, as a stream; those of one instant in the order of their full row."""
-        entering = [change for change in self.changelog(end) if change.op > 0]
-        entering.sort(key=lambda change: (change.ts, order(change.row)))
-        return [Arrival(change.ts, change.row) for change in entering]
+    def stream(self, kind: str, end: int) -> list[Arrival]:
+        """ISTREAM: the rows that enter; DSTREAM: those that leave; RSTREAM: all rows whenever some enter or leave.
+
+        Rows of one instant come in the order of their full row.
+        """
+        changes = self.changelog(end)
+        if kind == "RSTREAM":
+            found = [(now, row) for now in {change.ts for change in changes} for row in self.bag(now).elements()]
+        else:
+            op = 1 if kind == "ISTREAM" else -1
+            found = [(change.ts, change.row) for change in changes if change.op == op]
+        return [Arrival(ts, row) for ts, row in sorted(found, key=lambda each: (each[0], order(each[1])))]
 
 
 class Duck:
@@ -134,6 +142,8 @@ class Duck:
         for name, value in SETTINGS.items():
             if name in known:
                 self._connection.execute(f"SET {name} = '{value}'")
+        for macro in MACROS:
+            self._connection.execute(macro)
 
     def run(self, text: str, tables: Iterable[pa.Table]) -> list[tuple[Any, ...]]:
         for place, table in enumerate(tables):

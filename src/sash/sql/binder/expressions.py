@@ -11,6 +11,7 @@ from sash.scalar import build
 from sash.scalar.nodes import Column, Expression, Literal
 from sash.schema import BOOLEAN, STRING, Kind
 from sash.sql.binder import calls, forms, literals
+from sash.sql.binder.conditions import constant
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
@@ -49,6 +50,7 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.Is: forms.is_,
     exp.NullSafeNEQ: forms.differs,
     exp.In: forms.in_,
+    exp.Exists: forms.exists,
     exp.Between: forms.between,
     exp.Like: forms.like,
     exp.ILike: forms.like,
@@ -64,7 +66,14 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.Paren: lambda binder, node: binder.bind(node.this),
     exp.Column: lambda binder, node: binder.column(node),
     exp.Anonymous: lambda binder, node: binder.function(node),
+    exp.Filter: lambda binder, node: binder.aggregate(node),
+    exp.WithinGroup: lambda binder, node: binder.aggregate(node),
+    exp.Window: lambda binder, node: binder.number(node),
+    exp.Subquery: lambda binder, node: binder.scalar(node),
 }
+
+
+_INSTEAD_OF_OVER = "join with an aggregate: a subquery with GROUP BY"
 
 
 class ExpressionBinder:
@@ -72,7 +81,7 @@ class ExpressionBinder:
 
     `aliases` are names that the clause may use besides those of the inputs; a name that is both a column of an input
     and an alias means the column, unless `prefers` says no. `aggregates` collects the aggregate calls, where the clause
-    may have them.
+    may have them; `numbered` is told of every ROW_NUMBER, where it may stand.
     """
 
     def __init__(
@@ -82,12 +91,14 @@ class ExpressionBinder:
         aggregates: calls.Aggregates | None = None,
         aliases: Mapping[str, Expression] | None = None,
         prefers: Callable[[Column], bool] = lambda column: True,
+        numbered: Callable[[exp.Window], Column] | None = None,
     ) -> None:
         self.scope = scope
         self.clause = clause
         self.aggregates = aggregates
         self.aliases = {} if aliases is None else aliases
         self.prefers = prefers
+        self.numbered = numbered
         self.seen: dict[Column, exp.Expr] = {}  # where each column was named, outside of aggregates
 
     def bind(self, node: exp.Expr) -> Expression:
@@ -104,13 +115,13 @@ class ExpressionBinder:
         raise not_yet(node)
 
     def condition(self, node: exp.Expr) -> Expression:
-        """An expression that must be true or false."""
+        """An expression that must be true or false; decided at once if it reads nothing."""
         bound = self.bind(node)
         if bound == Literal(None, STRING):
             return Literal(None, BOOLEAN)
         if bound.type.kind is not Kind.BOOLEAN:
             raise fault(node, f"{self.clause} needs a BOOLEAN, but this is {bound.type}")
-        return bound
+        return constant(bound) or bound
 
     def call(self, node: exp.Expr, function: str, arguments: Sequence[Expression]) -> Expression:
         with at(node):
@@ -122,22 +133,44 @@ class ExpressionBinder:
         alias = None if node.table else self.aliases.get(node.name.lower())
         if alias is not None and not self._is_preferred(node.name):
             return alias
+        if (outside := self.scope.resolve_outside(node)) is not None:
+            return self._correlated(node, outside)
         column = self.scope.resolve(node)
         self.seen.setdefault(column, node)
-        return column
+        return column if node.table else self.scope.shown(column)
 
     def function(self, node: exp.Anonymous) -> Expression:
         name = node.name.lower()
         if calls.is_aggregate(name):
-            return self._aggregate(node)
+            return self.aggregate(node)
         if name.upper() in CAST_FUNCTIONS and len(node.expressions) == 1:
             return forms.converted(self, node, node.expressions[0], SYNONYMS[name.upper()])
         return self.call(node, name, [self.bind(argument) for argument in node.expressions])
 
-    def _aggregate(self, node: exp.Anonymous) -> Expression:
+    def aggregate(self, node: exp.Expr) -> Expression:
         if self.aggregates is None:
             raise calls.misplaced(node, self.clause)
-        return self.aggregates.add(node, ExpressionBinder(self.scope, calls.INSIDE).bind)
+        return self.aggregates.add(node, ExpressionBinder(self.scope, calls.INSIDE))
+
+    def number(self, node: exp.Window) -> Expression:
+        if node.this.name.lower() != "row_number":
+            raise fault(node, "a window function (OVER) is not supported, except ROW_NUMBER", _INSTEAD_OF_OVER)
+        if self.numbered is None:
+            hint = "number the rows in the select list of a subquery"
+            raise fault(node, f"ROW_NUMBER is not allowed in {self.clause}", hint)
+        return self.numbered(node)
+
+    def scalar(self, node: exp.Subquery) -> Expression:
+        """A subquery that stands for a value."""
+        if id(node) not in self.scope.scalars:
+            raise not_yet(node, f"a subquery in {self.clause}")
+        return self.scope.scalars[id(node)]
+
+    def _correlated(self, node: exp.Column, column: Expression) -> Expression:
+        if self.clause != "WHERE":
+            message = f'"{node.sql(dialect="spark")}" is a column of the query around this subquery'
+            raise fault(node, message, "only conditions in the subquery's WHERE may name it")
+        return column
 
     def _is_preferred(self, name: str) -> bool:
         found = self.scope.find(name)

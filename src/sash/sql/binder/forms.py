@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from sash.errors import SqlError
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BIGINT, INT, STRING, Kind, Type
@@ -81,9 +82,18 @@ def differs(binder: ExpressionBinder, node: exp.NullSafeNEQ) -> Expression:
 
 def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
     if node.args.get("query"):
-        raise not_yet(node, "IN with a subquery")
+        raise misplaced_subquery(node, "IN with a subquery")
     only(node, ("this", "expressions"))
     return binder.call(node, "in", [binder.bind(part) for part in (node.this, *node.expressions)])
+
+
+def exists(binder: ExpressionBinder, node: exp.Exists) -> Expression:
+    raise misplaced_subquery(node, "EXISTS")
+
+
+def misplaced_subquery(node: exp.Expr, what: str) -> SqlError:
+    hint = "write it as one of the conditions of WHERE that AND ties together, with NOT before it or without"
+    return fault(node, f"{what} must be a condition by itself", hint)
 
 
 def between(binder: ExpressionBinder, node: exp.Between) -> Expression:

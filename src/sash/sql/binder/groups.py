@@ -3,6 +3,8 @@
         select list, HAVING      over the keys and the calls
         Aggregate                keys, then calls
         Project                  only where a key or an argument is not a plain column
+
+GROUPING SETS, ROLLUP and CUBE are the union of one aggregate for every set, with NULL for the keys it leaves out.
 """
 
 from __future__ import annotations
@@ -14,14 +16,14 @@ from sqlglot import exp
 
 from sash.errors import SqlError
 from sash.logical.expression_text import expression_text
-from sash.logical.nodes import Aggregate, AggregateCall, Function, Plan, Project
+from sash.logical.nodes import Aggregate, Combination, Combine, Plan, Project
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns
+from sash.sql.binder import projections
 from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.items import Item
 from sash.sql.binder.joins import Part
 from sash.sql.binder.scope import Scope
-from sash.sql.binder.support import only
 from sash.sql.places import fault
 
 
@@ -32,6 +34,7 @@ class Groups:
     keys: tuple[Expression, ...]
     calls: Aggregates
     names: tuple[str, ...]
+    scalars: tuple[Column, ...] = ()  # of subqueries in expressions over the groups; they come after the calls
 
     def over(self, expression: Expression, seen: dict[Column, exp.Expr]) -> Expression:
         """An expression over the inputs as one over the groups."""
@@ -43,43 +46,62 @@ class Groups:
             return Call(expression.function, arguments, expression.type)
         if isinstance(expression, Literal):
             return expression
+        if expression in self.scalars:
+            place = len(self.names) + self.scalars.index(expression)
+            return Column(place, expression.type, expression.name)
         if expression.index < self.calls.first:
             raise _ungrouped(expression, seen)
         place = len(self.keys) + expression.index - self.calls.first
         return Column(place, expression.type, self.names[place])
 
 
-def group_keys(group: exp.Group | None, scope: Scope, items: Sequence[Item], first_call: int) -> tuple[Expression, ...]:
-    """What GROUP BY names: columns, expressions, places in the select list, or its aliases."""
-    if group is None:
-        return ()
-    only(group, ("expressions",))
-    if not group.expressions:
-        raise fault(group, "GROUP BY needs something to group by")
+def group_keys(
+    nodes: Sequence[exp.Expr], scope: Scope, items: Sequence[Item], first_call: int
+) -> tuple[Expression, ...]:
+    """What GROUP BY names: columns, expressions, places in the select list, or its aliases; one for every node."""
     aliases = {item.name.lower(): item.expression for item in items if item.has_alias}
     binder = ExpressionBinder(scope, "GROUP BY", aliases=aliases)
-    return tuple(dict.fromkeys(_key(node, binder, items, first_call) for node in group.expressions))
+    return tuple(_key(node, binder, items, first_call) for node in nodes)
 
 
-def make_groups(keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item]) -> Groups:
+def make_groups(
+    keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item], scalars: Sequence[Column]
+) -> Groups:
     """Names come from the select list, where an item is just a key or a call."""
     outputs = [*keys, *calls.columns]
     chosen = {item.expression: item.name for item in reversed(items)}
-    return Groups(keys, calls, tuple(chosen.get(output, expression_text(output)) for output in outputs))
+    names = tuple(chosen.get(output, expression_text(output)) for output in outputs)
+    return Groups(keys, calls, names, tuple(scalars))
 
 
 def aggregate(part: Part, groups: Groups) -> Aggregate:
     """The groups of the joined inputs."""
-    arguments = [argument for _, argument in groups.calls.calls if argument is not None]
+    arguments = [argument for call in groups.calls.calls for argument in call.expressions]
     plan, places = _with_columns(part, [*groups.keys, *arguments])
-    calls = tuple(_call(function, argument, places) for function, argument in groups.calls.calls)
+    calls = tuple(call.placed(places) for call in groups.calls.calls)
     return Aggregate(plan, tuple(places[key] for key in groups.keys), calls, groups.names)
 
 
-def _call(function: Function, argument: Expression | None, places: dict[Expression, int]) -> AggregateCall:
-    if argument is None:
-        return AggregateCall(function, None, None)
-    return AggregateCall(function, places[argument], argument.type)
+def aggregate_sets(part: Part, groups: Groups, sets: Sequence[frozenset[Expression]]) -> Plan:
+    """The groups of every set, in the columns of `aggregate`."""
+    whole: Plan | None = None
+    for chosen in sets:
+        plan = _padded(aggregate(part, _narrowed(groups, chosen)), groups, chosen)
+        whole = plan if whole is None else Combine(whole, plan, Combination.UNION_ALL)
+    assert whole is not None
+    return whole
+
+
+def _narrowed(groups: Groups, chosen: frozenset[Expression]) -> Groups:
+    kept = [place for place, key in enumerate(groups.keys) if key in chosen]
+    names = tuple(groups.names[place] for place in kept) + groups.names[len(groups.keys) :]
+    return Groups(tuple(groups.keys[place] for place in kept), groups.calls, names)
+
+
+def _padded(plan: Aggregate, groups: Groups, chosen: frozenset[Expression]) -> Plan:
+    found = iter(projections.columns(plan))
+    keys = [next(found) if key in chosen else Literal(None, key.type) for key in groups.keys]
+    return projections.project(plan, [*keys, *found], groups.names)
 
 
 def _key(node: exp.Expr, binder: ExpressionBinder, items: Sequence[Item], first_call: int) -> Expression:

@@ -2,18 +2,31 @@
 
     bids [RANGE 5 MINUTES]      Window(Scan)                a stream without a window has the query's, or is unbounded
     services                    Scan                        a table has none
-    totals                      the view's plan             a view is a relation
+    totals                      the view's plan             a view is a relation, exact whatever it EMITs
     totals [ROWS 10]            Window(Insertions(plan))    with a window: the stream of its insertions
+    DSTREAM(totals) [ROWS 10]   Window(Deletions(plan))     ISTREAM, DSTREAM and RSTREAM say which stream
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.logical.nodes import Insertions, Plan, Scan, Window, WindowKind, WindowSpec
+from sash.logical.nodes import (
+    Deletions,
+    Emit,
+    Insertions,
+    Plan,
+    Scan,
+    Snapshots,
+    Stream,
+    Window,
+    WindowKind,
+    WindowSpec,
+)
 from sash.logical.streams import StreamSpec
 from sash.schema import Schema
 from sash.sql.binder.context import Context
@@ -21,24 +34,43 @@ from sash.sql.binder.projections import rename
 from sash.sql.binder.scope import Input
 from sash.sql.binder.support import not_yet, only
 from sash.sql.catalog import ViewDefinition, kind_of
-from sash.sql.dialect import window_of
 from sash.sql.places import at, fault
+from sash.sql.stream_syntax import StreamOf, stream_kind, window_of
 from sash.sql.window_clause import WindowClause
 
 BindQuery = Callable[[exp.Expr, Context], Plan]
 
+_STREAMS: dict[str, Callable[[Plan], Stream]] = {"ISTREAM": Insertions, "DSTREAM": Deletions, "RSTREAM": Snapshots}
+
 
 def bind_input(node: exp.Expr, context: Context, bind_query: BindQuery) -> Input:
-    """One item of FROM or JOIN."""
-    if isinstance(node, exp.Table):
-        item = _named(node, context)
-    elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
-        item = _subquery(node, context, bind_query)
-    elif isinstance(node, exp.Subquery):
-        raise not_yet(node, "a join in parentheses")
-    else:
-        raise not_yet(node)
+    """One item of FROM or JOIN, as a relation."""
+    item = _bare(node, context, bind_query)
+    if isinstance(item.plan, Stream) and item.kind != "table":
+        item = replace(item, plan=windowed(item.plan, window_of(node) or context.window, item.label))
+    elif (window := window_of(node)) is not None:
+        item = replace(item, plan=windowed(Insertions(item.plan), window, item.label))
     return _aliased(node, item)
+
+
+def bind_stream(node: exp.Expr, context: Context, bind_query: BindQuery) -> Input:
+    """One item of FOLLOWED BY, as a stream; a view or query gives its insertions."""
+    item = _bare(node, context, bind_query)
+    if (window := window_of(node)) is not None:
+        hint = "put it after the condition, or after WITHIN: it holds the pairs"
+        raise fault(window.place, "an input of FOLLOWED BY is a stream; a window cannot cut it", hint)
+    if isinstance(item.plan, Scan) and item.plan.is_table:
+        raise fault(node, f'"{item.name}" is a table; FOLLOWED BY needs streams')
+    if not isinstance(item.plan, Stream):
+        item = replace(item, plan=Insertions(item.plan))
+    return _aliased(node, item)
+
+
+def windowed(stream: Stream, window: WindowClause | None, label: str) -> Window:
+    """A stream cut to a window; without one it is all kept."""
+    if window is None:
+        return Window(stream, WindowSpec(WindowKind.UNBOUNDED))
+    return Window(stream, window_spec(window, stream.schema, label))
 
 
 def window_spec(window: WindowClause, schema: Schema, label: str) -> WindowSpec:
@@ -51,46 +83,41 @@ def window_spec(window: WindowClause, schema: Schema, label: str) -> WindowSpec:
     return WindowSpec(window.kind, window.size, window.slide, partition)
 
 
+def _bare(node: exp.Expr, context: Context, bind_query: BindQuery) -> Input:
+    """An item without its window and alias: its plan is a stream, or a relation already."""
+    if isinstance(node, exp.Table):
+        return _named(node, context)
+    if isinstance(node, StreamOf):
+        inner = bind_input(node.this, context, bind_query)
+        return Input(_STREAMS[stream_kind(node)](inner.plan), inner.name, "stream")
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        only(node, ("this", "alias"))
+        return Input(bind_query(node.this, context), "", "subquery")
+    raise not_yet(node, "a join in parentheses") if isinstance(node, exp.Subquery) else not_yet(node)
+
+
 def _named(node: exp.Table, context: Context) -> Input:
     only(node, ("this", "alias"))
     if not isinstance(node.this, exp.Identifier):
         raise not_yet(node, "a function in FROM")
     if node.name.lower() in context.named:
-        return _relation(node, Input(context.named[node.name.lower()], node.name, "query"))
+        return Input(context.named[node.name.lower()], node.name, "query")
     with at(node):
         entry = context.catalog.get(node.name)
     if isinstance(entry, ViewDefinition):
-        return _relation(node, Input(entry.plan, entry.name, "view"))
-    return _table(node, entry) if entry.is_table else _stream(node, entry, context)
+        plan = entry.plan.input if isinstance(entry.plan, Emit) else entry.plan
+        return Input(plan, entry.name, "view")
+    return _table(node, entry) if entry.is_table else _stream(entry)
 
 
 def _table(node: exp.Table, spec: StreamSpec) -> Input:
     if (window := window_of(node)) is not None:
         raise fault(window.place, f'"{spec.name}" is a table; a table has no window', "leave the window out")
-    return Input(Scan(spec.name, spec.schema, is_table=True), spec.name, kind_of(spec))
+    return Input(Scan(spec.name, spec.schema, is_table=True, updates=spec.updates), spec.name, kind_of(spec))
 
 
-def _stream(node: exp.Table, spec: StreamSpec, context: Context) -> Input:
-    scan = Scan(spec.name, spec.schema)
-    window = window_of(node) or context.window
-    cut = WindowSpec(WindowKind.UNBOUNDED)
-    if window is not None:
-        cut = window_spec(window, spec.schema, f'stream "{spec.name}"')
-    return Input(Window(scan, cut), spec.name, kind_of(spec))
-
-
-def _relation(node: exp.Expr, item: Input) -> Input:
-    """A view or query; a window on it reads its insertions."""
-    window = window_of(node)
-    if window is None:
-        return item
-    spec = window_spec(window, item.plan.schema, item.label)
-    return Input(Window(Insertions(item.plan), spec), item.name, item.kind)
-
-
-def _subquery(node: exp.Subquery, context: Context, bind_query: BindQuery) -> Input:
-    only(node, ("this", "alias"))
-    return _relation(node, Input(bind_query(node.this, context), "", "subquery"))
+def _stream(spec: StreamSpec) -> Input:
+    return Input(Scan(spec.name, spec.schema), spec.name, kind_of(spec), spec.timestamp)
 
 
 def _aliased(node: exp.Expr, item: Input) -> Input:
@@ -99,7 +126,7 @@ def _aliased(node: exp.Expr, item: Input) -> Input:
         return item
     names = [column.name for column in alias.args.get("columns") or ()]
     plan = renamed(item.plan, names, alias) if names else item.plan
-    return Input(plan, alias.name or item.name, item.kind)
+    return replace(item, plan=plan, name=alias.name or item.name)
 
 
 def renamed(plan: Plan, names: list[str], where: exp.Expr) -> Plan:

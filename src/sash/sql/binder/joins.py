@@ -1,4 +1,4 @@
-"""The join tree of a query: left-deep in the order written, but what shares a key with the joined goes first.
+"""Inner joins: left-deep in the order written, but what shares a key with the joined goes first.
 
 Conditions are put as low as they can go: over one input as a filter right above it; over two sides as keys of their
 join, where they compare an expression of one side with one of the other; else as the join's residual.
@@ -6,105 +6,123 @@ join, where they compare an expression of one side with one of the other; else a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from sash.logical.nodes import Filter, Join, Plan, Project
-from sash.scalar import build
-from sash.scalar.nodes import Call, Column, Expression, Literal, columns, remap
-from sash.schema import BOOLEAN
+from sash.logical.nodes import Join, Plan, Project
+from sash.scalar.nodes import Call, Column, Expression, columns, remap
 from sash.sql.binder import projections
-from sash.sql.binder.scope import Scope
+from sash.sql.binder.conditions import TRUE, conjunction
+from sash.sql.binder.numbering import filtered
 
 Pair = tuple[Expression, Expression]
-_TRUE = Literal(True, BOOLEAN)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some inputs joined; `places` tells where their columns lie in the plan's output."""
+    """Some inputs joined; `places` tells where the columns of the query lie in the plan's output."""
 
     plan: Plan
-    inputs: frozenset[int]
     places: dict[int, int]
+
+    @property
+    def width(self) -> int:
+        return len(self.plan.schema)
 
     def over(self, expression: Expression) -> Expression:
         """An expression of the query as one over this part's output."""
         return remap(expression, self.places)
 
+    def covers(self, expression: Expression) -> bool:
+        """Whether an expression reads columns, and all of them are here."""
+        return covers(self.places.keys(), expression)
 
-def join_inputs(scope: Scope, conditions: Sequence[Expression]) -> Part:
-    """All inputs of a query, joined and filtered by its conditions."""
-    waiting = [(condition, _owners(scope, condition)) for condition in conditions if condition != _TRUE]
-    parts = [_leaf(scope, place, waiting) for place in range(len(scope.inputs))]
-    waiting = [(condition, owners) for condition, owners in waiting if len(owners) > 1]
-    joined, rest = parts[0], parts[1:]
+    def filtered(self, conditions: Sequence[Expression]) -> Part:
+        return replace(self, plan=filtered(self.plan, [self.over(condition) for condition in conditions]))
+
+
+def covers(known: Set[int], expression: Expression) -> bool:
+    """Whether an expression reads columns, and all of them are known."""
+    read = {column.index for column in columns(expression)}
+    return bool(read) and read <= known
+
+
+@dataclass(frozen=True)
+class Match:
+    """How two parts meet: on keys, under conditions of one side, and under conditions that need both."""
+
+    left: Part  # with its keys as columns
+    right: Part
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    left_only: tuple[Expression, ...]
+    right_only: tuple[Expression, ...]
+    residual: tuple[Expression, ...]
+
+    def pairs(self) -> Part:
+        """The inner join."""
+        left, right = self.left.filtered(self.left_only), self.right.filtered(self.right_only)
+        places = left.places | {column: place + left.width for column, place in right.places.items()}
+        rest = [remap(condition, places) for condition in self.residual]
+        plan = Join(left.plan, right.plan, self.left_keys, self.right_keys, conjunction(rest) if rest else None)
+        return Part(plan, places)
+
+
+def join_parts(parts: Sequence[Part], conditions: Sequence[Expression]) -> Part:
+    """All parts of a query, joined and filtered; conditions that read no column go to the first."""
+    waiting = [condition for condition in conditions if condition != TRUE]
+    constant = [condition for condition in waiting if not any(columns(condition))]
+    leaves = [part.filtered([c for c in waiting if part.covers(c)]) for part in parts]
+    waiting = [c for c in waiting if c not in constant and not any(part.covers(c) for part in parts)]
+    joined, rest = leaves[0].filtered(constant), leaves[1:]
     while rest:
-        right = next((part for part in rest if _has_key(scope, joined, part, waiting)), rest[0])
+        right = next((part for part in rest if _has_key(joined, part, waiting)), rest[0])
         rest.remove(right)
-        covered = joined.inputs | right.inputs
-        joined = _join(scope, joined, right, [condition for condition, owners in waiting if owners <= covered])
-        waiting = [(condition, owners) for condition, owners in waiting if not owners <= covered]
+        known = joined.places.keys() | right.places.keys()
+        joined = match(joined, right, [c for c in waiting if covers(known, c)]).pairs()
+        waiting = [c for c in waiting if not covers(known, c)]
     return joined
 
 
-def conjunction(conditions: Sequence[Expression]) -> Expression:
-    return conditions[0] if len(conditions) == 1 else build.call("and", conditions)
+def match(left: Part, right: Part, conditions: Sequence[Expression]) -> Match:
+    """How two parts meet under these conditions."""
+    rest = [condition for condition in conditions if condition != TRUE]
+    left_only = [condition for condition in rest if left.covers(condition)]
+    right_only = [c for c in rest if right.covers(c) or not any(columns(c))]
+    both = [condition for condition in rest if condition not in left_only and condition not in right_only]
+    found = [(condition, _pair(left, right, condition)) for condition in both]
+    pairs = list(dict.fromkeys(pair for _, pair in found if pair is not None))
+    left, left_keys = with_columns(left, [mine for mine, _ in pairs])
+    right, right_keys = with_columns(right, [theirs for _, theirs in pairs])
+    residual = [condition for condition, pair in found if pair is None]
+    return Match(left, right, left_keys, right_keys, tuple(left_only), tuple(right_only), tuple(residual))
 
 
-def _owners(scope: Scope, expression: Expression) -> frozenset[int]:
-    return frozenset(scope.owner(column) for column in columns(expression))
+def _has_key(left: Part, right: Part, conditions: Sequence[Expression]) -> bool:
+    return any(_pair(left, right, condition) for condition in conditions)
 
 
-def _leaf(scope: Scope, place: int, conditions: Sequence[tuple[Expression, frozenset[int]]]) -> Part:
-    """One input under its own conditions; those about no input at all go to the first."""
-    plan = scope.inputs[place].plan
-    part = Part(plan, frozenset([place]), {column.index: n for n, column in enumerate(scope.columns(place))})
-    wanted = {part.inputs} | ({frozenset[int]()} if place == 0 else set())
-    own = [part.over(condition) for condition, owners in conditions if owners in wanted]
-    return replace(part, plan=Filter(plan, conjunction(own))) if own else part
-
-
-def _has_key(
-    scope: Scope, left: Part, right: Part, conditions: Sequence[tuple[Expression, frozenset[int]]]
-) -> bool:
-    return any(_pair(scope, left, right, condition) for condition, _ in conditions)
-
-
-def _pair(scope: Scope, left: Part, right: Part, condition: Expression) -> Pair | None:
+def _pair(left: Part, right: Part, condition: Expression) -> Pair | None:
     """The two sides of `expression of left = expression of right`."""
     if not isinstance(condition, Call) or condition.function != "equal":
         return None
     one, other = condition.arguments
     for mine, theirs in ((one, other), (other, one)):
-        owners = _owners(scope, mine), _owners(scope, theirs)
-        if all(owners) and owners[0] <= left.inputs and owners[1] <= right.inputs:
+        if left.covers(mine) and right.covers(theirs):
             return mine, theirs
     return None
 
 
-def _join(scope: Scope, left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
-    found = [(condition, _pair(scope, left, right, condition)) for condition in conditions]
-    pairs = list(dict.fromkeys(pair for _, pair in found if pair is not None))
-    left, left_keys = _with_keys(left, [mine for mine, _ in pairs])
-    right, right_keys = _with_keys(right, [theirs for _, theirs in pairs])
-    width = len(left.plan.schema)
-    places = left.places | {column: place + width for column, place in right.places.items()}
-    residual = [remap(condition, places) for condition, pair in found if pair is None]
-    over = conjunction(residual) if residual else None
-    return Part(Join(left.plan, right.plan, left_keys, right_keys, over), left.inputs | right.inputs, places)
-
-
-def _with_keys(part: Part, keys: Sequence[Expression]) -> tuple[Part, tuple[int, ...]]:
-    """A part that has the keys as columns: those that are not yet are computed after the others."""
+def with_columns(part: Part, expressions: Sequence[Expression]) -> tuple[Part, tuple[int, ...]]:
+    """A part that has the expressions as columns: those that are not yet are computed after the others."""
     output: list[Expression] = list(projections.columns(part.plan))
     places = []
-    for key in map(part.over, keys):
+    for key in map(part.over, expressions):
         place = key.index if isinstance(key, Column) else _place(output, key)
         places.append(place)
-    if len(output) == len(part.plan.schema):
+    if len(output) == part.width:
         return part, tuple(places)
-    names = [*part.plan.schema.names, *(f"key{n}" for n in range(1, len(output) - len(part.plan.schema) + 1))]
+    names = [*part.plan.schema.names, *(f"key{n}" for n in range(1, len(output) - part.width + 1))]
     return replace(part, plan=Project(part.plan, tuple(output), tuple(names))), tuple(places)
 
 

@@ -1,4 +1,4 @@
-"""Projections, left out where they would change nothing."""
+"""Projections, left out where they would change nothing, and what is made of them alone."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ def rename(plan: Plan, names: Sequence[str]) -> Plan:
     if isinstance(plan, Project | Aggregate):
         return replace(plan, names=tuple(names))
     return Project(plan, columns(plan), tuple(names))
+
+
+def cut(plan: Plan, start: int, stop: int) -> Plan:
+    """Some neighbouring columns of a plan."""
+    kept = columns(plan)[start:stop]
+    return project(plan, kept, [column.name for column in kept])
+
+
+def distinct(plan: Plan) -> Plan:
+    """Every row once."""
+    return Aggregate(plan, tuple(range(len(plan.schema))), (), plan.schema.names)
 
 
 def columns(plan: Plan) -> tuple[Column, ...]:

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sash.errors import SqlError
-from sash.logical.nodes import Plan
+from sash.logical.nodes import Emit, Plan
 from sash.sql.binder.context import Context
 from sash.sql.binder.inputs import renamed
+from sash.sql.binder.numbering import is_unlimited
 from sash.sql.binder.projections import rename
 from sash.sql.binder.select import bind_select
+from sash.sql.binder.set_operations import bind_set_operation
 from sash.sql.binder.support import not_yet, only
 from sash.sql.catalog import Catalog
+from sash.sql.macros import expand_macros
 from sash.sql.places import Name, fault, within
 from sash.sql.statements import ParsedQuery
 
@@ -24,20 +27,33 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     """The plan of a query; `columns` are the names of a view's column list, if it has one."""
     text = query.source.text
     with within(text):
-        plan = bind_query(query.tree, Context(catalog, text))
-        return _listed(plan, columns) if columns else _checked(plan, query.tree)
+        tree = expand_macros(query.tree, catalog)
+        _check_bag(tree)
+        plan = bind_query(tree, Context(catalog, text))
+        if is_unlimited(plan):
+            raise fault(tree.find(exp.Window), "ROW_NUMBER needs a limit", "keep the first rows: WHERE rn <= 10 around it")
+        plan = _listed(plan, columns) if columns else _checked(plan, tree)
+        return plan if query.emit is None else Emit(plan, query.emit)
 
 
 def bind_query(node: exp.Expr, context: Context) -> Plan:
     if isinstance(node, exp.Subquery):
         only(node, ("this",))
         return bind_query(node.this, context)
-    if not isinstance(node, exp.Select):
-        raise not_yet(node)
-    return bind_select(node, _with(node, context.inside(node)), bind_query)
+    if isinstance(node, exp.Select):
+        return bind_select(node, _with(node, context.inside(node)), bind_query)
+    if isinstance(node, exp.SetOperation):
+        return bind_set_operation(node, _with(node, context.inside(node)), bind_query)
+    raise not_yet(node)
 
 
-def _with(node: exp.Select, context: Context) -> Context:
+def _check_bag(tree: exp.Query) -> None:
+    inner = tree.unnest() if isinstance(tree, exp.Subquery) else tree
+    if (order := inner.args.get("order")) is not None and inner.args.get("limit") is None:
+        raise fault(order, "ORDER BY needs LIMIT: a view is a bag and has no order", "sort what you read from it")
+
+
+def _with(node: exp.Query, context: Context) -> Context:
     clause = node.args.get("with_")
     if clause is None:
         return context

@@ -1,13 +1,14 @@
 """What names mean in a query: the columns of its inputs.
 
 The columns of all inputs are numbered through, in the order of the text. Expressions are bound to these numbers; how
-the inputs are joined is decided later and moves the columns to where the join puts them.
+the inputs are joined is decided later and moves the columns to where the join puts them. In a subquery a name that no
+input has may mean a column of the query around it: column n of that query is then numbered -1 - n.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -15,17 +16,24 @@ from sqlglot import exp
 
 from sash.errors import SqlError, choices
 from sash.logical.nodes import Plan
-from sash.scalar.nodes import Column
+from sash.scalar import build
+from sash.scalar.nodes import Column, Expression, columns, remap
 from sash.sql.places import Name, fault, name_of
 
 
 @dataclass(frozen=True)
 class Input:
-    """An item of FROM: its plan, the name it goes by, and what it is."""
+    """An item of FROM: its plan, the name it goes by, and what it is.
+
+    `timestamp` is the column that holds the timestamps of a stream. What is hidden has no names: the one row of a
+    subquery in an expression.
+    """
 
     plan: Plan
     name: str
     kind: str
+    timestamp: int | None = None
+    is_hidden: bool = False
 
     @property
     def label(self) -> str:
@@ -34,10 +42,21 @@ class Input:
 
 @dataclass(frozen=True)
 class Scope:
-    """The inputs of a query; `merged` leads from a column that USING has hidden to the one that stands for it."""
+    """The inputs of a query.
+
+    `merged` leads from a column that USING has hidden to the one that stands for it. `twins` are the columns that stand
+    in for a column of USING where it is NULL because FULL JOIN found no row. `scalars` are the columns of subqueries in
+    expressions, by the identity of their nodes. `outer` is the query around a subquery.
+    """
 
     inputs: tuple[Input, ...]
     merged: Mapping[int, int] = field(default_factory=dict)
+    twins: Mapping[int, tuple[Column, ...]] = field(default_factory=dict)
+    scalars: Mapping[int, Column] = field(default_factory=dict)
+    outer: Scope | None = None
+
+    def widened(self, *items: Input) -> Scope:
+        return replace(self, inputs=(*self.inputs, *items))
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
@@ -54,15 +73,21 @@ class Scope:
         for index, part in enumerate(self.inputs[place].plan.schema.fields, self.offsets[place]):
             yield Column(index, part.type, part.name)
 
-    def owner(self, column: Column) -> int:
-        """The input that a column belongs to."""
-        return max(place for place, offset in enumerate(self.offsets) if offset <= column.index)
-
     def visible(self) -> list[Column]:
         """What `*` means: the merged columns first, as Spark SQL has it, then all others in order."""
-        shown = [c for place in range(len(self.inputs)) for c in self.columns(place) if c.index not in self.merged]
+        shown = [c for place in self._open() for c in self.columns(place) if c.index not in self.merged]
         kept = set(self.merged.values())
         return sorted(shown, key=lambda column: column.index not in kept)
+
+    def shown(self, column: Column) -> Expression:
+        """What a column means when no input is named with it."""
+        twins = self.twins.get(column.index)
+        return build.call("coalesce", (column, *twins)) if twins else column
+
+    def timestamps(self) -> list[Column]:
+        """The columns that hold the timestamps of streams."""
+        stamps = [(place, item.timestamp) for place, item in enumerate(self.inputs)]
+        return [list(self.columns(place))[stamp] for place, stamp in stamps if stamp is not None]
 
     def qualified(self, qualifier: Name) -> list[Column]:
         """What `t.*` means."""
@@ -70,8 +95,7 @@ class Scope:
 
     def find(self, name: str) -> list[Column]:
         """The columns that a name without qualifier may mean."""
-        places = range(len(self.inputs))
-        found = [c for place in places for c in self.columns(place) if c.name.lower() == name.lower()]
+        found = [c for place in self._open() for c in self.columns(place) if c.name.lower() == name.lower()]
         return [column for column in found if column.index not in self.merged]
 
     def resolve(self, node: exp.Column) -> Column:
@@ -85,11 +109,29 @@ class Scope:
             return found[0]
         raise self._ambiguous(node, found) if found else self.unknown(node)
 
+    def resolve_outside(self, node: exp.Column) -> Expression | None:
+        """What a name means in the query around this one, where it means nothing here."""
+        if self.outer is None or self._knows(node) or not self.outer._knows(node):
+            return None
+        column = self.outer.resolve(node)
+        meant = column if node.table else self.outer.shown(column)
+        return remap(meant, {part.index: -1 - part.index for part in columns(meant)})
+
+    def _knows(self, node: exp.Column) -> bool:
+        if node.table:
+            return any(self.inputs[place].name.lower() == node.table.lower() for place in self._open())
+        return bool(self.find(node.name))
+
+    def _open(self) -> list[int]:
+        """The inputs that names may mean."""
+        return [place for place, item in enumerate(self.inputs) if not item.is_hidden]
+
     def unknown(self, node: exp.Column) -> SqlError:
         """The fault of a name that no input has."""
-        if len(self.inputs) == 1:
-            return self._unknown_in(self.inputs[0], node)
-        columns = [f"{item.name}.{name}" for item in self.inputs for name in item.plan.schema.names]
+        inputs = [self.inputs[place] for place in self._open()]
+        if len(inputs) == 1:
+            return self._unknown_in(inputs[0], node)
+        columns = [f"{item.name}.{name}" for item in inputs for name in item.plan.schema.names]
         return fault(node, f'unknown column "{node.name}"', f"columns are: {choices(columns)}")
 
     def _resolve_in(self, place: int, node: exp.Column) -> Column:
@@ -108,8 +150,12 @@ class Scope:
         names = choices(item.name for item in self.inputs if item.name)
         raise fault(qualifier, f'unknown input "{qualifier}"', f"the inputs of this query are: {names}")
 
+    def _owner(self, column: Column) -> int:
+        """The input that a column belongs to."""
+        return max(place for place, offset in enumerate(self.offsets) if offset <= column.index)
+
     def _ambiguous(self, node: exp.Column, found: list[Column]) -> SqlError:
-        owners = [self.inputs[self.owner(column)] for column in found]
+        owners = [self.inputs[self._owner(column)] for column in found]
         names = choices(dict.fromkeys(item.label for item in owners))
         hint = f"write {owners[0].name}.{node.name}" if owners[0].name else "give them names with AS"
         return fault(node, f'column "{node.name}" is ambiguous: it is in {names}', hint)

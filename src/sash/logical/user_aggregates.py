@@ -1,0 +1,43 @@
+"""Aggregates that users write in Python.
+
+    class Product:
+        def create(self): return 1                              what nothing adds up to
+        def accumulate(self, state, value): return state * value
+        def finish(self, state): return float(state)            the result, or None for NULL
+
+NULLs are not given to it, and without values the result is NULL. Whenever a group changes, its values are accumulated
+anew, in their order, so the result depends on nothing but the bag. A class with `retract(state, value)` promises that it
+undoes `accumulate` to the last bit, in any order; then only what changed is given to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sash.errors import SashError, choices
+from sash.schema import Type
+
+REQUIRED = ("create", "accumulate", "finish")
+
+
+@dataclass(frozen=True)
+class UserAggregate:
+    """A class of the user under a name, with the type of its results. It travels inside the plan."""
+
+    name: str
+    type: Type
+    implementation: Callable[[], Any]
+
+    def __post_init__(self) -> None:
+        missing = [name for name in REQUIRED if not callable(getattr(self.implementation, name, None))]
+        if missing:
+            raise SashError(
+                f'aggregate "{self.name}" has no {choices(missing)}',
+                f"its class needs the methods {choices(REQUIRED)}; retract is welcome",
+            )
+
+    @property
+    def can_retract(self) -> bool:
+        return callable(getattr(self.implementation, "retract", None))

@@ -1,0 +1,311 @@
+"""The aggregate functions: what each takes, and the call that it becomes.
+
+FILTER (WHERE c) turns the argument into CASE WHEN c THEN argument END, since aggregates leave NULLs out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sash.errors import choices
+from sash.logical.nodes import AggregateCall, Function
+from sash.scalar import build
+from sash.scalar.nodes import Expression, Literal
+from sash.schema import DOUBLE, INT, STRING, Kind, Type
+from sash.sql.binder.support import not_yet
+from sash.sql.places import at, fault
+
+if TYPE_CHECKING:
+    from sash.sql.binder.expressions import ExpressionBinder
+
+
+@dataclass(frozen=True)
+class Written:
+    """An aggregate as written, taken apart."""
+
+    node: exp.Expr
+    name: str
+    arguments: tuple[exp.Expr, ...]
+    is_distinct: bool = False
+    order: exp.Ordered | None = None  # of WITHIN GROUP
+    where: exp.Expr | None = None  # of FILTER
+
+    def takes(self, least: int, most: int | None = None) -> None:
+        count, most = len(self.arguments), most or least
+        if not least <= count <= most:
+            wanted = {1: "one argument", 2: "two arguments"}[least] if least == most else f"{least} or {most} arguments"
+            raise fault(self.node, f"{self.name.upper()} takes {wanted}, not {count}")
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """An aggregate call over the columns of the inputs."""
+
+    function: Function
+    argument: Expression | None
+    is_distinct: bool = False
+    second: Expression | None = None
+    parameter: object = None
+
+    @property
+    def expressions(self) -> list[Expression]:
+        return [part for part in (self.argument, self.second) if part is not None]
+
+    @property
+    def type(self) -> Type:
+        return self.placed(dict.fromkeys(self.expressions, 0)).type
+
+    def placed(self, places: dict[Expression, int]) -> AggregateCall:
+        """The call over a plan that has its arguments as columns."""
+        if self.argument is None:
+            return AggregateCall(self.function, None, None)
+        second = None if self.second is None else places[self.second]
+        second_type = None if self.second is None else self.second.type
+        return AggregateCall(
+            self.function, places[self.argument], self.argument.type, self.is_distinct, second, second_type,
+            self.parameter,
+        )  # fmt: skip
+
+
+def written(node: exp.Expr) -> Written:
+    """An aggregate with what is around it: FILTER, WITHIN GROUP, DISTINCT."""
+    if isinstance(node, exp.Filter):
+        return replace(written(node.this), node=node, where=node.expression.this)
+    if isinstance(node, exp.WithinGroup):
+        inner, order = written(node.this), node.expression.expressions
+        if len(order) != 1:
+            raise fault(node, "WITHIN GROUP orders by one expression")
+        return replace(inner, node=node, order=order[0])
+    if not isinstance(node, exp.Anonymous):
+        raise fault(node, "FILTER and WITHIN GROUP need an aggregate")
+    given = node.expressions
+    if len(given) == 1 and isinstance(given[0], exp.Distinct):
+        return Written(node, node.name.lower(), tuple(given[0].expressions), is_distinct=True)
+    return Written(node, node.name.lower(), tuple(given))
+
+
+def bind_call(call: Written, binder: ExpressionBinder) -> BoundCall:
+    """`binder` binds what is inside of the aggregate."""
+    if call.order is not None and call.name not in _ORDERED:
+        raise fault(call.node, f"{call.name.upper()} takes no WITHIN GROUP")
+    bound = _FUNCTIONS[call.name](call, binder)
+    if call.is_distinct:
+        bound = _distinct(call, bound)
+    return bound if call.where is None else _where(bound, binder.condition(call.where))
+
+
+def is_aggregate(name: str) -> bool:
+    return name in _FUNCTIONS
+
+
+def _distinct(call: Written, bound: BoundCall) -> BoundCall:
+    if bound.function in _ONCE_OR_OFTEN:
+        return bound
+    if bound.function not in (Function.COUNT, Function.SUM, Function.AVG, Function.STRING_AGG):
+        raise not_yet(call.node, f"{call.name.upper()}(DISTINCT ...)")
+    return replace(bound, is_distinct=True)
+
+
+def _where(bound: BoundCall, condition: Expression) -> BoundCall:
+    if bound.second is not None:  # rows that have nothing to order by do not count
+        return replace(bound, second=_when(condition, bound.second))
+    return replace(bound, argument=_when(condition, bound.argument or Literal(1, INT)))
+
+
+def _when(condition: Expression, value: Expression) -> Expression:
+    return build.call("case", [condition, value, Literal(None, value.type)])
+
+
+def _count(call: Written, binder: ExpressionBinder) -> BoundCall:
+    call.takes(1)
+    if isinstance(call.arguments[0], exp.Star):
+        return BoundCall(Function.COUNT, None)
+    argument = binder.bind(call.arguments[0])
+    is_constant = isinstance(argument, Literal) and argument.value is not None and not call.is_distinct
+    return BoundCall(Function.COUNT, None if is_constant else argument)
+
+
+def _count_if(call: Written, binder: ExpressionBinder) -> BoundCall:
+    call.takes(1)
+    return BoundCall(Function.COUNT, _when(binder.condition(call.arguments[0]), Literal(1, INT)))
+
+
+def _of(
+    function: Function, check: Callable[[Written, Expression], Expression]
+) -> Callable[[Written, ExpressionBinder], BoundCall]:
+    """A function of one argument."""
+
+    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+        call.takes(1)
+        if isinstance(call.arguments[0], exp.Star):
+            name = call.name.upper()
+            raise fault(call.node, f"{name}(*) does not exist", "name a column; only COUNT takes *")
+        return BoundCall(function, check(call, binder.bind(call.arguments[0])))
+
+    return bind
+
+
+def _any(call: Written, argument: Expression) -> Expression:
+    return argument
+
+
+def _number(call: Written, argument: Expression) -> Expression:
+    if argument.type == STRING:  # as Spark SQL does
+        return build.cast(argument, DOUBLE)
+    if not argument.type.is_number:
+        raise fault(call.node, f"{call.name.upper()} needs a number, but this is {argument.type}")
+    return argument
+
+
+def _integer(call: Written, argument: Expression) -> Expression:
+    if not argument.type.is_integer:
+        raise fault(call.node, f"{call.name.upper()} needs INT or BIGINT, but this is {argument.type}")
+    return argument
+
+
+def _boolean(call: Written, argument: Expression) -> Expression:
+    if argument.type.kind is not Kind.BOOLEAN:
+        raise fault(call.node, f"{call.name.upper()} needs a BOOLEAN, but this is {argument.type}")
+    return argument
+
+
+def _ordered(call: Written, argument: Expression) -> Expression:
+    if argument.type.kind in (Kind.BOOLEAN, Kind.STRING):
+        raise fault(call.node, f"{call.name.upper()} needs a number or a time, but this is {argument.type}")
+    return argument
+
+
+def _percentile(call: Written, binder: ExpressionBinder) -> BoundCall:
+    """PERCENTILE(x, fraction)."""
+    call.takes(2)
+    fraction = _fraction(call, call.arguments[1], binder)
+    return BoundCall(
+        Function.PERCENTILE_CONT, _number(call, binder.bind(call.arguments[0])), parameter=float(fraction)
+    )
+
+
+def _percentile_cont(call: Written, binder: ExpressionBinder) -> BoundCall:
+    call.takes(1)
+    order, fraction = _order(call), _fraction(call, call.arguments[0], binder)
+    if order.args.get("desc"):
+        fraction = 1 - fraction
+    return BoundCall(Function.PERCENTILE_CONT, _number(call, binder.bind(order.this)), parameter=float(fraction))
+
+
+def _percentile_disc(call: Written, binder: ExpressionBinder) -> BoundCall:
+    call.takes(1)
+    order, fraction = _order(call), _fraction(call, call.arguments[0], binder)
+    if order.args.get("desc"):
+        raise not_yet(call.node, "PERCENTILE_DISC in descending order")
+    return BoundCall(Function.PERCENTILE_DISC, _ordered(call, binder.bind(order.this)), parameter=float(fraction))
+
+
+def _order(call: Written) -> exp.Ordered:
+    if call.order is None:
+        hint = f"write {call.name.upper()}(0.5) WITHIN GROUP (ORDER BY x)"
+        raise fault(call.node, f"{call.name.upper()} needs WITHIN GROUP", hint)
+    return call.order
+
+
+def _fraction(call: Written, node: exp.Expr, binder: ExpressionBinder) -> Decimal:
+    bound = binder.bind(node)
+    is_number = isinstance(bound, Literal) and bound.type.is_number and bound.value is not None
+    value = Decimal(str(bound.value)) if is_number and isinstance(bound, Literal) else Decimal(-1)
+    if not 0 <= value <= 1:
+        raise fault(node, f"the fraction of {call.name.upper()} must be a constant from 0 to 1")
+    return value
+
+
+def _by(function: Function) -> Callable[[Written, ExpressionBinder], BoundCall]:
+    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+        call.takes(2)
+        value, order = (binder.bind(argument) for argument in call.arguments)
+        return BoundCall(function, value, second=order)
+
+    return bind
+
+
+def _by_time(function: Function) -> Callable[[Written, ExpressionBinder], BoundCall]:
+    """FIRST and LAST: by the timestamp of the only stream that has one."""
+
+    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+        call.takes(1)
+        stamps = binder.scope.timestamps()
+        if len(stamps) != 1:
+            found = choices(stamp.name for stamp in stamps)
+            message = f"{call.name.upper()} needs one stream with TIMESTAMP BY, but there are {len(stamps)}: {found}"
+            raise fault(call.node, message, f"use {function.value}(value, column) and name what to order by")
+        return BoundCall(function, binder.bind(call.arguments[0]), second=stamps[0])
+
+    return bind
+
+
+def _string_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
+    call.takes(1, 2)
+    with at(call.node):
+        value = build.cast(binder.bind(call.arguments[0]), STRING)
+    separator: object = "," if call.name == "group_concat" else ""
+    if len(call.arguments) == 2:
+        bound = binder.bind(call.arguments[1])
+        separator = bound.value if isinstance(bound, Literal) and bound.type == STRING else None
+    if not isinstance(separator, str):
+        raise fault(call.arguments[1], "the separator must be a text in quotes")
+    if call.order is not None:
+        _check_own_order(call, binder, value)
+    return BoundCall(Function.STRING_AGG, value, parameter=separator)
+
+
+def _check_own_order(call: Written, binder: ExpressionBinder, value: Expression) -> None:
+    assert call.order is not None
+    if call.order.args.get("desc") or build.cast(binder.bind(call.order.this), STRING) != value:
+        raise not_yet(call.order, f"{call.name.upper()} in another order than that of its values")
+
+
+_ORDERED = ("percentile_cont", "percentile_disc", "string_agg", "listagg", "group_concat")
+_ONCE_OR_OFTEN = {
+    Function.MIN, Function.MAX, Function.BIT_AND, Function.BIT_OR, Function.BOOL_AND, Function.BOOL_OR,
+}  # fmt: skip
+_FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
+    "count": _count,
+    "count_if": _count_if,
+    "sum": _of(Function.SUM, _number),
+    "avg": _of(Function.AVG, _number),
+    "mean": _of(Function.AVG, _number),
+    "min": _of(Function.MIN, _any),
+    "max": _of(Function.MAX, _any),
+    "any_value": _of(Function.MIN, _any),
+    "var_pop": _of(Function.VAR_POP, _number),
+    "var_samp": _of(Function.VAR_SAMP, _number),
+    "variance": _of(Function.VAR_SAMP, _number),
+    "stddev_pop": _of(Function.STDDEV_POP, _number),
+    "stddev_samp": _of(Function.STDDEV_SAMP, _number),
+    "stddev": _of(Function.STDDEV_SAMP, _number),
+    "std": _of(Function.STDDEV_SAMP, _number),
+    "median": _of(Function.MEDIAN, _number),
+    "percentile": _percentile,
+    "percentile_cont": _percentile_cont,
+    "percentile_disc": _percentile_disc,
+    "min_by": _by(Function.MIN_BY),
+    "max_by": _by(Function.MAX_BY),
+    "first": _by_time(Function.MIN_BY),
+    "first_value": _by_time(Function.MIN_BY),
+    "last": _by_time(Function.MAX_BY),
+    "last_value": _by_time(Function.MAX_BY),
+    "string_agg": _string_agg,
+    "listagg": _string_agg,
+    "group_concat": _string_agg,
+    "bit_and": _of(Function.BIT_AND, _integer),
+    "bit_or": _of(Function.BIT_OR, _integer),
+    "bit_xor": _of(Function.BIT_XOR, _integer),
+    "bool_and": _of(Function.BOOL_AND, _boolean),
+    "every": _of(Function.BOOL_AND, _boolean),
+    "bool_or": _of(Function.BOOL_OR, _boolean),
+    "some": _of(Function.BOOL_OR, _boolean),
+    "any": _of(Function.BOOL_OR, _boolean),
+}
+NAMES = _FUNCTIONS.keys()

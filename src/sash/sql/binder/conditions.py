@@ -1,0 +1,41 @@
+"""Conditions: taken apart at AND, put together again, and decided at once where they read no column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from sash.scalar import build
+from sash.scalar.evaluate import evaluate
+from sash.scalar.failures import Failures
+from sash.scalar.nodes import Expression, Literal, columns
+from sash.schema import BOOLEAN
+
+TRUE = Literal(True, BOOLEAN)
+FALSE = Literal(False, BOOLEAN)
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that AND ties together."""
+    inner = node.unnest()
+    if isinstance(inner, exp.And):
+        yield from conjuncts(inner.this)
+        yield from conjuncts(inner.expression)
+    else:
+        yield node
+
+
+def conjunction(conditions: Sequence[Expression]) -> Expression:
+    return conditions[0] if len(conditions) == 1 else build.call("and", conditions)
+
+
+def constant(expression: Expression) -> Literal | None:
+    """The value of an expression that reads no column; one that fails has none."""
+    if isinstance(expression, Literal):
+        return expression
+    if any(columns(expression)):
+        return None
+    failures = Failures()
+    (value,) = evaluate(expression, {}, 1, failures).to_pylist()
+    return None if failures.items() else Literal(value, expression.type)

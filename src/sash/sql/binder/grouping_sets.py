@@ -1,0 +1,79 @@
+"""GROUP BY, taken apart: every expression it names, and the sets of them to group by.
+
+    GROUP BY a, b                    {a, b}
+    GROUP BY ROLLUP (a, b)           {a, b}, {a}, {}            also GROUP BY a, b WITH ROLLUP
+    GROUP BY CUBE (a, b)             {a, b}, {a}, {b}, {}       also WITH CUBE
+    GROUP BY a, GROUPING SETS (b, ()) {a, b}, {a}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from sqlglot import exp
+
+from sash.sql.binder.support import not_yet, only
+from sash.sql.places import fault
+
+Nodes = tuple[exp.Expr, ...]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Nodes in the order of the text; `sets` are places among them. One set is an ordinary GROUP BY."""
+
+    nodes: Nodes
+    sets: tuple[tuple[int, ...], ...]
+
+
+def grouping(group: exp.Group | None) -> Grouping:
+    if group is None:
+        return Grouping((), ((),))
+    only(group, ("expressions", "rollup", "cube", "grouping_sets"))
+    parts = [*group.expressions, *(group.args.get("grouping_sets") or ())]
+    for word, sets_of in (("rollup", _rollup), ("cube", _cube)):
+        for node in group.args.get(word) or ():
+            if not node.expressions:  # WITH ROLLUP: of all before it
+                return _grouping([sets_of([_members(part) for part in parts])])
+            parts.append(node)
+    if not parts:
+        raise fault(group, "GROUP BY needs something to group by")
+    return _grouping([_sets(part) for part in parts])
+
+
+def _grouping(parts: Sequence[list[Nodes]]) -> Grouping:
+    """Every choice of one set from each part."""
+    nodes = list({id(node): node for part in parts for chosen in part for node in chosen}.values())
+    places = {id(node): place for place, node in enumerate(nodes)}
+    chosen = [tuple(node for one in choice for node in one) for choice in product(*parts)]
+    return Grouping(tuple(nodes), tuple(tuple(places[id(node)] for node in one) for one in chosen))
+
+
+def _sets(node: exp.Expr) -> list[Nodes]:
+    if isinstance(node, exp.Rollup):
+        return _rollup([_members(part) for part in node.expressions])
+    if isinstance(node, exp.Cube):
+        return _cube([_members(part) for part in node.expressions])
+    if isinstance(node, exp.GroupingSets):
+        return [chosen for part in node.expressions for chosen in _sets(part)]
+    return [_members(node)]
+
+
+def _members(node: exp.Expr) -> Nodes:
+    """The expressions of one element, which parentheses may hold together."""
+    if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+        raise not_yet(node, f"{node.key.upper()} inside of another")
+    if isinstance(node, exp.Tuple):
+        return tuple(node.expressions)
+    return (node.this,) if isinstance(node, exp.Paren) else (node,)
+
+
+def _rollup(elements: Sequence[Nodes]) -> list[Nodes]:
+    return [sum(elements[:count], ()) for count in range(len(elements), -1, -1)]
+
+
+def _cube(elements: Sequence[Nodes]) -> list[Nodes]:
+    counts = range(len(elements), -1, -1)
+    return [sum(chosen, ()) for count in counts for chosen in combinations(elements, count)]

@@ -1,0 +1,99 @@
+"""Joins that keep or drop rows by whether they find a match, made of inner joins and set operators.
+
+    pairs = the inner join
+    SEMI  = left rows that are in pairs          ANTI = left rows that are not
+    LEFT  = pairs + ANTI padded with NULLs       RIGHT and FULL alike
+
+Equal left rows find the same matches, so that the rows of pairs, cut to the left columns, tell all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sash.logical.nodes import Combination, Combine, Plan, Project
+from sash.scalar import build
+from sash.scalar.nodes import Expression, Literal
+from sash.schema import INT, Schema
+from sash.sql.binder.joins import Match, Part, match
+from sash.sql.binder.projections import columns, cut, distinct, project
+
+
+def semi(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
+    """The left rows with a match."""
+    found = match(left, right, conditions)
+    return _combined(found.left, _matched(found, found.left.width), Combination.SEMI)
+
+
+def anti(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
+    """The left rows without a match."""
+    found = match(left, right, conditions)
+    return _combined(found.left, _matched(found, found.left.width), Combination.ANTI)
+
+
+def not_in(left: Part, right: Part, value: Expression, choice: Expression, others: Sequence[Expression]) -> Part:
+    """The left rows for which `value NOT IN (choices)` is true: nothing is equal, and nothing might be.
+
+    A NULL on the right might be equal to any value, a NULL value to anything on the right.
+    """
+    found = match(left, right, [build.call("equal", [value, choice]), *others])
+    width = found.left.width
+    doubtful = _matched(found, width)
+    for side in (choice, value):
+        missing = match(found.left, right, [build.call("is_null", [side]), *others])
+        doubtful = _union(doubtful, _matched(missing, width))
+    return _combined(found.left, doubtful, Combination.ANTI)
+
+
+def left_outer(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
+    return _outer(match(left, right, conditions), keeps_left=True, keeps_right=False)
+
+
+def right_outer(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
+    return _outer(match(left, right, conditions), keeps_left=False, keeps_right=True)
+
+
+def full_outer(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
+    return _outer(match(left, right, conditions), keeps_left=True, keeps_right=True)
+
+
+def _outer(found: Match, keeps_left: bool, keeps_right: bool) -> Part:
+    pairs = found.pairs()
+    plan, width = pairs.plan, found.left.width
+    left, right = found.left.plan, found.right.plan
+    if keeps_left:
+        alone = Combine(left, cut(pairs.plan, 0, width), Combination.ANTI)
+        plan = _union(plan, _padded(alone, (*columns(alone), *_nulls(right.schema)), pairs))
+    if keeps_right:
+        alone = Combine(right, cut(pairs.plan, width, pairs.width), Combination.ANTI)
+        plan = _union(plan, _padded(alone, (*_nulls(left.schema), *columns(alone)), pairs))
+    return replace(pairs, plan=plan)
+
+
+def _padded(alone: Plan, expressions: tuple[Expression, ...], pairs: Part) -> Plan:
+    return Project(alone, expressions, pairs.plan.schema.names)
+
+
+def _matched(found: Match, width: int) -> Plan:
+    """The left rows of the pairs; without a residual one right row for every key is enough."""
+    if found.residual:
+        return cut(found.pairs().plan, 0, width)
+    right = found.right.filtered(found.right_only)
+    keys = tuple(columns(right.plan)[key] for key in found.right_keys)
+    names = tuple(key.name for key in keys)
+    once = distinct(project(right.plan, keys or (Literal(1, INT),), names or ("one",)))
+    places = tuple(range(len(found.right_keys)))
+    return cut(replace(found, right=Part(once, {}), right_keys=places, right_only=()).pairs().plan, 0, width)
+
+
+def _combined(left: Part, right: Plan, how: Combination) -> Part:
+    return replace(left, plan=Combine(left.plan, right, how))
+
+
+def _union(left: Plan, right: Plan) -> Plan:
+    return Combine(left, right, Combination.UNION_ALL)
+
+
+def _nulls(schema: Schema) -> tuple[Literal, ...]:
+    return tuple(Literal(None, type_) for type_ in schema.types)

@@ -1,0 +1,100 @@
+"""Subqueries that stand for values, as inputs of one row each.
+
+Those that groups are made of are joined with the other inputs; those that expressions over groups read, with the groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sash.logical.nodes import Aggregate, Plan, Project
+from sash.scalar.nodes import Column
+from sash.sql.binder.calls import is_aggregate
+from sash.sql.binder.context import Context
+from sash.sql.binder.from_clause import Joined, Step
+from sash.sql.binder.inputs import BindQuery
+from sash.sql.binder.joins import Part
+from sash.sql.binder.scope import Input
+from sash.sql.places import fault
+
+_BELOW = ("where", "group")
+_ABOVE = ("expressions", "having", "order", "qualify")
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """The joined inputs of a query with its subqueries, and those that are joined after grouping."""
+
+    joined: Joined
+    above: tuple[tuple[Column, Plan], ...]
+
+
+def scalar_subqueries(node: object) -> Iterator[exp.Subquery]:
+    """The subqueries of a clause that stand for values."""
+    if isinstance(node, list):
+        for each in node:
+            yield from scalar_subqueries(each)
+    elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        yield node
+    elif isinstance(node, exp.Expr) and not isinstance(node, exp.Exists):
+        for key, child in node.args.items():
+            if not (isinstance(node, exp.In) and key == "query"):
+                yield from scalar_subqueries(child)
+
+
+def with_scalars(node: exp.Select, joined: Joined, context: Context, bind_query: BindQuery) -> Scalars:
+    """The joined inputs of a query, with the subqueries of its expressions."""
+    is_grouped, above = _is_grouped(node), list[tuple[Column, Plan]]()
+    for clause in (*_BELOW, *_ABOVE):
+        for found in scalar_subqueries(node.args.get(clause)):
+            item = _input(found, context, bind_query)
+            joined, column = _with(joined, found, item)
+            if clause in _ABOVE and is_grouped and not _is_inside_aggregate(found, node):
+                above.append((column, item.plan))
+            else:
+                joined = replace(joined, steps=(*joined.steps, Step("INNER", Part(item.plan, {column.index: 0}), ())))
+    return Scalars(joined, tuple(above))
+
+
+def _with(joined: Joined, node: exp.Subquery, item: Input) -> tuple[Joined, Column]:
+    scope = joined.scope.widened(item)
+    (column,) = scope.columns(len(scope.inputs) - 1)
+    return replace(joined, scope=replace(scope, scalars={**scope.scalars, id(node): column})), column
+
+
+def _input(node: exp.Subquery, context: Context, bind_query: BindQuery) -> Input:
+    plan = bind_query(node.this, context)
+    if len(plan.schema) != 1:
+        raise fault(node, f"a subquery that stands for a value needs one column, not {len(plan.schema)}")
+    inner = plan.input if isinstance(plan, Project) else plan
+    if not (isinstance(inner, Aggregate) and not inner.keys):
+        hint = "use an aggregate without GROUP BY and HAVING, such as (SELECT MAX(x) FROM ...), or join the subquery"
+        raise fault(node, "a subquery that stands for a value must always have one row", hint)
+    return Input(plan, "", "subquery", is_hidden=True)
+
+
+def _is_grouped(node: exp.Select) -> bool:
+    if node.args.get("group") or node.args.get("having"):
+        return True
+    clauses = [*node.expressions, *(node.args[part] for part in ("order", "qualify") if node.args.get(part))]
+    return any(_has_aggregate(clause) for clause in clauses)
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Anonymous) and is_aggregate(node.name.lower()):
+        return True
+    return any(_has_aggregate(child) for child in node.iter_expressions())
+
+
+def _is_inside_aggregate(node: exp.Expr, query: exp.Select) -> bool:
+    parent = node.parent
+    while parent is not None and parent is not query:
+        if isinstance(parent, exp.Anonymous) and is_aggregate(parent.name.lower()):
+            return True
+        parent = parent.parent
+    return False

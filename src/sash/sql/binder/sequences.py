@@ -1,0 +1,70 @@
+"""FOLLOWED BY: two or more streams, one after the other, as one stream of pairs under one window.
+
+    a FOLLOWED BY b ON ... WITHIN ... [window]      Window(Sequence(a, b))
+    a FOLLOWED BY b ... FOLLOWED BY c ...           Window(Sequence(Sequence(a, b), c))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+
+from sqlglot import exp
+
+from sash.logical import nodes
+from sash.logical.nodes import Stream
+from sash.scalar.nodes import Column, Expression, remap
+from sash.sql.binder.conditions import conjunction, conjuncts
+from sash.sql.binder.context import Context
+from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.inputs import windowed
+from sash.sql.binder.joins import Part, match
+from sash.sql.binder.scope import Input, Scope
+from sash.sql.binder.support import only
+from sash.sql.places import fault
+from sash.sql.stream_syntax import pairing_of, window_of, within_of
+
+_PROJECTED = "compare plain columns, or compute the value in a subquery: (SELECT ..., expression AS k FROM ...)"
+
+
+def sequence(scope: Scope, first: int, joins: Many[exp.Join], context: Context) -> Part:
+    """The inputs of a scope from number `first` on, one for every join and the one before them, as one windowed part."""
+    stream = _stream(scope.inputs[first])
+    for place, join in enumerate(joins, first + 1):
+        only(join, ("this", "kind", "on"))
+        if place < first + len(joins) and (window := window_of(join)) is not None:
+            raise fault(window.place, "only the last FOLLOWED BY may have a window", "it holds the whole sequence")
+        stream = _pair(scope, first, place, stream, join)
+    plan = windowed(stream, window_of(joins[-1]) or context.window, "sequence")
+    return Part(plan, _places(scope, first, first + len(joins)))
+
+
+def _pair(scope: Scope, first: int, place: int, left: Stream, join: exp.Join) -> nodes.Sequence:
+    right = _stream(scope.inputs[place])
+    known = Scope(scope.inputs[: place + 1])
+    conditions = _conditions(known, join)
+    before, after = Part(left, _places(scope, first, place - 1)), Part(right, _places(scope, place, place))
+    found = match(before, after, conditions)
+    if (found.left, found.right) != (before, after):
+        raise fault(join.args.get("on"), "FOLLOWED BY cannot compare computed values", _PROJECTED)
+    width = len(left.schema)
+    places = before.places | {column: width + n for column, n in after.places.items()}
+    rest = [remap(c, places) for c in (*found.left_only, *found.right_only, *found.residual)]
+    residual = conjunction(rest) if rest else None
+    pairing, within = pairing_of(join), within_of(join)
+    return nodes.Sequence(left, right, found.left_keys, found.right_keys, pairing, within, residual)
+
+
+def _conditions(scope: Scope, join: exp.Join) -> list[Expression]:
+    on = join.args.get("on")
+    binder = ExpressionBinder(scope, "ON")
+    return [] if on is None else [binder.condition(part) for part in conjuncts(on)]
+
+
+def _places(scope: Scope, first: int, last: int) -> dict[int, int]:
+    found: list[Column] = [c for place in range(first, last + 1) for c in scope.columns(place)]
+    return {column.index: n for n, column in enumerate(found)}
+
+
+def _stream(item: Input) -> Stream:
+    assert isinstance(item.plan, Stream)
+    return item.plan

@@ -1,0 +1,106 @@
+"""Aggregates for the oracle: those that DuckDB has under other names or with other ties become calls of macros.
+
+    FIRST(x)                          sash_min_by(x, b.ts)
+    MIN_BY(x, y) FILTER (WHERE c)     sash_min_by(x, CASE WHEN c THEN y END)
+    PERCENTILE(x, 0.9)                sash_percentile_cont(x, 0.9)
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sqlglot import exp
+
+from sash.errors import SashError
+from sash.sql.binder.aggregate_functions import Written, is_aggregate, written
+
+# What DuckDB must know for the text to run.
+MACROS = (
+    "CREATE MACRO sash_min_by(x, y) AS (list(x ORDER BY y, x NULLS FIRST) FILTER (WHERE y IS NOT NULL))[1]",
+    "CREATE MACRO sash_max_by(x, y) AS (list(x ORDER BY y DESC, x DESC NULLS LAST) FILTER (WHERE y IS NOT NULL))[1]",
+    "CREATE MACRO sash_string_agg(x, s) AS string_agg(CAST(x AS VARCHAR), s ORDER BY CAST(x AS VARCHAR))",
+    "CREATE MACRO sash_string_agg_distinct(x, s) AS "
+    "array_to_string(list_sort(list(DISTINCT CAST(x AS VARCHAR)) FILTER (WHERE x IS NOT NULL)), s)",
+    "CREATE MACRO sash_percentile_cont(x, f) AS quantile_cont(CAST(x AS DOUBLE), f)",
+    "CREATE MACRO sash_percentile_disc(x, f) AS quantile_disc(x, f)",
+)
+_RENAMED = {
+    "any": "bool_or", "some": "bool_or", "every": "bool_and", "any_value": "min", "std": "stddev_samp",
+    "stddev": "stddev_samp", "variance": "var_samp",
+}  # fmt: skip
+_BY = {
+    "min_by": "sash_min_by", "max_by": "sash_max_by", "first": "sash_min_by", "first_value": "sash_min_by",
+    "last": "sash_max_by", "last_value": "sash_max_by",
+}  # fmt: skip
+_STRINGS = ("string_agg", "listagg", "group_concat")
+_PERCENTILES = ("percentile", "median", "percentile_cont", "percentile_disc")
+
+
+def rewrite_aggregates(node: exp.Expr, stamps: list[exp.Column]) -> None:
+    """Change the aggregates below a node in place; `stamps` are the timestamp columns of the query around them."""
+    for child in list(node.iter_expressions()):
+        rewrite_aggregates(child, stamps)
+    if isinstance(node.parent, exp.Filter | exp.WithinGroup) and node.arg_key == "this":
+        return
+    inner = node
+    while isinstance(inner, exp.Filter | exp.WithinGroup):
+        inner = inner.this
+    if isinstance(inner, exp.Anonymous) and is_aggregate(inner.name.lower()):
+        call = written(node)
+        if (new := _rewritten(call, stamps)) is not None:
+            node.replace(new)
+
+
+def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:
+    """Another call, or nothing where DuckDB means the same."""
+    if call.name in _RENAMED:
+        inner = exp.Anonymous(this=_RENAMED[call.name], expressions=[part.copy() for part in call.arguments])
+        return inner if call.where is None else _filter(inner, call.where)
+    if call.name == "count_if":
+        inner = _call("count", exp.Case(ifs=[exp.If(this=call.arguments[0].copy(), true=exp.Literal.number(1))]))
+        return inner if call.where is None else _filter(inner, call.where)
+    if call.name in _BY:
+        value, order = call.arguments if len(call.arguments) == 2 else (call.arguments[0], _stamp(stamps))
+        return _call(_BY[call.name], value, _when(call, order))
+    if call.name in _STRINGS:
+        separator = call.arguments[1] if len(call.arguments) == 2 else _text("," if call.name == "group_concat" else "")
+        name = "sash_string_agg_distinct" if call.is_distinct else "sash_string_agg"
+        return _call(name, _when(call, call.arguments[0]), separator)
+    return _percentile(call) if call.name in _PERCENTILES else None
+
+
+def _percentile(call: Written) -> exp.Expr:
+    name = "sash_percentile_disc" if call.name == "percentile_disc" else "sash_percentile_cont"
+    if call.name == "median":
+        return _call(name, _when(call, call.arguments[0]), exp.Literal.number("0.5"))
+    if call.name == "percentile":
+        return _call(name, _when(call, call.arguments[0]), call.arguments[1])
+    assert call.order is not None
+    fraction = Decimal(call.arguments[0].name)
+    if call.order.args.get("desc"):
+        fraction = 1 - fraction
+    return _call(name, _when(call, call.order.this), exp.Literal.number(str(fraction)))
+
+
+def _stamp(stamps: list[exp.Column]) -> exp.Column:
+    if len(stamps) != 1:
+        raise SashError("the oracle knows no timestamp for FIRST and LAST", "use MIN_BY or MAX_BY")
+    return stamps[0]
+
+
+def _when(call: Written, value: exp.Expr) -> exp.Expr:
+    if call.where is None:
+        return value
+    return exp.Case(ifs=[exp.If(this=call.where.copy(), true=value.copy())])
+
+
+def _filter(inner: exp.Expr, where: exp.Expr) -> exp.Filter:
+    return exp.Filter(this=inner, expression=exp.Where(this=where.copy()))
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
+    return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+
+
+def _text(value: str) -> exp.Literal:
+    return exp.Literal.string(value)

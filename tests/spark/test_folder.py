@@ -1,0 +1,46 @@
+"""A file in a folder is there as a whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sash.spark.folder import Folder
+
+
+@pytest.fixture(params=["", "file://"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    return Folder.of(f"{request.param}{tmp_path}/deep").child("er")
+
+
+def test_a_folder_need_not_exist(folder: Folder) -> None:
+    assert folder.names() == []
+    assert folder.read("a") is None
+    assert not folder.has("a")
+    folder.delete("a")
+
+
+def test_what_is_put_is_there_and_replaced_as_a_whole(folder: Folder) -> None:
+    folder.put("b", [b"one ", memoryview(b"two")])
+    folder.put("a", [])
+    assert folder.names() == ["a", "b"]
+    assert bytes(folder.read("b") or b"") == b"one two"
+    folder.put("b", [b"3"])
+    assert bytes(folder.read("b") or b"") == b"3"
+    folder.delete("b")
+    assert folder.names() == ["a"]
+
+
+def test_a_write_that_fails_leaves_what_was_there(folder: Folder) -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"half"
+        raise RuntimeError("torn")
+
+    folder.put("a", [b"old"])
+    with pytest.raises(RuntimeError, match="torn"):
+        folder.put("a", broken())
+    assert bytes(folder.read("a") or b"") == b"old"
+    assert folder.names() == ["a"]
+    assert len(list(Path(folder.place.removeprefix("file://")).iterdir())) == 1

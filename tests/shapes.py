@@ -34,7 +34,7 @@ def _shape(name: str, *queries: str) -> Shape:
     return Shape(name, "\n".join(views).replace("INNER", f"{name}_inner"))
 
 
-SHAPES = (
+BASIC = (
     _shape("all_rows", "SELECT * FROM bids [RANGE 10 SECONDS]"),
     _shape("unbounded", "SELECT auction, price FROM bids"),
     _shape("just_now", "SELECT auction, bidder FROM bids [NOW]"),
@@ -102,6 +102,54 @@ SHAPES = (
            "SELECT COUNT(*) AS n, MAX(s) AS top FROM INNER"),
     _shape("shared_window", "SELECT b.bidder, a.seller FROM bids b JOIN asks a ON b.auction = a.auction WINDOW 4 SECONDS"),
 )
+
+
+OPERATORS = (
+    _shape("distinct_rows", "SELECT DISTINCT bidder, tag FROM bids [RANGE 6 SECONDS]"),
+    _shape("union_all", "SELECT bidder AS who FROM bids [RANGE 4 SECONDS] UNION ALL SELECT seller FROM asks [RANGE 7 SECONDS]"),
+    _shape("union_rows", "SELECT bidder AS who FROM bids [RANGE 4 SECONDS] UNION SELECT seller FROM asks [ROWS 5]"),
+    _shape("intersect_rows", "SELECT bidder AS who FROM bids [RANGE 4 SECONDS] INTERSECT SELECT seller FROM asks [RANGE 7 SECONDS]"),
+    _shape("intersect_all", "SELECT auction FROM bids [RANGE 6 SECONDS] INTERSECT ALL SELECT auction FROM asks [RANGE 6 SECONDS]"),
+    _shape("except_rows", "SELECT bidder AS who FROM bids [RANGE 9 SECONDS] EXCEPT SELECT seller FROM asks [RANGE 4 SECONDS]"),
+    _shape("except_all", "SELECT auction FROM bids [RANGE 6 SECONDS] EXCEPT ALL SELECT auction FROM asks [RANGE 6 SECONDS]"),
+    _shape("negation", "SELECT * FROM bids [RANGE 8 SECONDS] b MINUS asks [RANGE 5 SECONDS] a ON b.bidder = a.seller"),
+    _shape("left_join", "SELECT b.bidder, b.auction, a.seller FROM bids [RANGE 4 SECONDS] b "
+           "LEFT JOIN asks [RANGE 5 SECONDS] a ON b.auction = a.auction AND b.price < a.amount"),
+    _shape("right_join", "SELECT b.bidder, a.seller FROM bids [RANGE 2 SECONDS] b RIGHT JOIN asks [RANGE 5 SECONDS] a "
+           "ON b.bidder = a.seller"),
+    _shape("full_join", "SELECT b.bidder, a.seller, a.amount FROM bids [RANGE 3 SECONDS] b "
+           "FULL OUTER JOIN asks [RANGE 3 SECONDS] a ON b.bidder = a.seller"),
+    _shape("semi_in", "SELECT bidder, price FROM bids [RANGE 6 SECONDS] WHERE bidder IN (SELECT seller FROM asks [RANGE 4 SECONDS])"),
+    _shape("anti_not_in", "SELECT bidder, price FROM bids [RANGE 6 SECONDS] "
+           "WHERE auction NOT IN (SELECT auction FROM quiet [RANGE 9 SECONDS])"),
+    _shape("semi_exists", "SELECT b.bidder, b.price FROM bids [RANGE 6 SECONDS] b "
+           "WHERE EXISTS (SELECT 1 FROM asks [RANGE 5 SECONDS] a WHERE a.auction = b.auction AND a.amount > b.price)"),
+    _shape("anti_exists", "SELECT b.bidder, b.auction FROM bids [ROWS 6] b "
+           "WHERE NOT EXISTS (SELECT 1 FROM asks [RANGE 5 SECONDS] a WHERE a.auction = b.auction)"),
+    _shape("band", "SELECT b.bidder, a.seller FROM bids [RANGE 9 SECONDS] b JOIN asks [RANGE 9 SECONDS] a "
+           "ON b.auction = a.auction AND a.ts BETWEEN b.ts - INTERVAL 2 SECONDS AND b.ts"),
+    _shape("top_rows", "SELECT bidder, price FROM bids [RANGE 6 SECONDS] ORDER BY price DESC, bidder LIMIT 3"),
+    _shape("top_per_group", "SELECT auction, bidder, price FROM (SELECT auction, bidder, price, "
+           "ROW_NUMBER() OVER (PARTITION BY auction ORDER BY price DESC, bidder) AS rn FROM bids [RANGE 8 SECONDS]) WHERE rn <= 2"),
+    _shape("count_distinct", "SELECT auction, COUNT(DISTINCT bidder) AS n, SUM(DISTINCT price) AS s FROM bids [RANGE 7 SECONDS] "
+           "GROUP BY auction"),
+    _shape("spread", "SELECT auction, VAR_POP(price) AS v, STDDEV(price) AS d, MEDIAN(price) AS m FROM bids [RANGE 7 SECONDS] "
+           "GROUP BY auction"),
+    _shape("filtered_calls", "SELECT COUNT(*) FILTER (WHERE price > 2) AS high, SUM(price) FILTER (WHERE tag = 'x') AS s "
+           "FROM bids [RANGE 7 SECONDS]"),
+    _shape("booleans", "SELECT seller, BOOL_AND(hot) AS every, BOOL_OR(hot) AS some FROM asks [RANGE 7 SECONDS] GROUP BY seller"),
+    _shape("departures", "SELECT bidder, price FROM bids [RANGE 4 SECONDS]", "SELECT * FROM DSTREAM(INNER) [RANGE 3 SECONDS]"),
+    _shape("every_period", "SELECT auction, COUNT(*) AS n FROM bids [RANGE 6 SECONDS] GROUP BY auction EMIT EVERY 5 SECONDS"),
+    _shape("recent", "SELECT b.bidder, a.seller FROM bids b FOLLOWED BY asks a USING RECENT ON b.auction = a.auction WITHIN 6 SECONDS "
+           "[RANGE 5 SECONDS]"),
+    _shape("chronicle", "SELECT b.bidder, a.seller FROM bids b FOLLOWED BY asks a USING CHRONICLE ON b.auction = a.auction "
+           "WITHIN 6 SECONDS [RANGE 5 SECONDS]"),
+    _shape("deep", "SELECT who, COUNT(*) AS n FROM (SELECT bidder AS who FROM bids [RANGE 6 SECONDS] EXCEPT "
+           "SELECT seller FROM asks [RANGE 3 SECONDS]) GROUP BY who",
+           "SELECT b.price, v.n FROM bids [ROWS 4] b LEFT JOIN INNER v ON b.bidder = v.who"),
+)
+
+SHAPES = BASIC + OPERATORS
 
 
 def make_rows(seed: int, count: int) -> dict[str, list[tuple[object, ...]]]:

@@ -95,6 +95,11 @@ SELECT bidder, COUNT(*) * (SELECT COUNT(*) FROM people) AS n FROM bids GROUP BY 
   COUNT(*) FROM people WHERE city = 'x');
 SELECT SUM(price - (SELECT MIN(price) FROM bids)) AS s, (SELECT MAX(id) FROM auctions) AS m FROM bids WHERE price >
   100;
+SELECT bidder, price FROM bids b WHERE price = (SELECT MAX(price) FROM bids x WHERE x.auction = b.auction);
+SELECT id, (SELECT COUNT(*) + 1 FROM bids WHERE bidder = seller AND price > 2) AS n, (SELECT AVG(price) FROM bids
+  WHERE auction = id + 2 AND bidder = seller) AS a FROM auctions WHERE id > (SELECT MIN(category) FROM auctions);
+SELECT a.id, SUM(b.price - (SELECT MIN(price) FROM bids x WHERE x.bidder = b.bidder)) AS s FROM auctions a
+  JOIN bids b ON a.id = b.auction WHERE b.price > (SELECT COUNT(*) FROM people WHERE name = b.bidder) GROUP BY a.id;
 
 -- first rows
 SELECT bidder, price FROM bids ORDER BY price DESC LIMIT 3;
@@ -111,6 +116,8 @@ SELECT bidder FROM bids UNION SELECT seller FROM auctions ORDER BY 1 DESC LIMIT 
 SELECT MAX(price) AS m FROM (SELECT price FROM bids ORDER BY price LIMIT 4) t;
 SELECT COUNT(*) AS n FROM (SELECT price FROM bids ORDER BY price) t;
 SELECT bidder, price FROM bids LIMIT ALL;
+(SELECT bidder, price FROM bids) ORDER BY price DESC LIMIT 2;
+(SELECT bidder FROM bids LIMIT 3) UNION ALL (SELECT seller FROM auctions ORDER BY id LIMIT 2);
 
 -- numbered rows
 SELECT * FROM (SELECT bidder, price, ROW_NUMBER() OVER (PARTITION BY bidder ORDER BY price DESC) AS rn FROM bids)

@@ -3,9 +3,10 @@
 import pytest
 
 from sash.errors import SqlError
-from sash.sql.binder import bind
+from sash.sql.binder import bind, bind_change
 from sash.sql.define import define
 from sash.sql.parse import parse_query_text, parse_statements
+from sash.sql.statements import Delete, Insert, Update
 
 # Query, what the caret is under, message.
 MISTAKES = [
@@ -101,26 +102,78 @@ MISTAKES = [
     ),
     ("SELECT price FROM bids [FOO]", "FOO", "this is not a window; windows are: [RANGE 5 MINUTES]"),
     ("SELECT price FROM bids [ROWS 5] b [NOW]", "[NOW]", "this input has a window already"),
+    # order and first rows
+    ("SELECT price FROM bids ORDER BY price", "ORDER BY price", "ORDER BY needs LIMIT: a view is a bag and has no order"),
+    ("(SELECT price FROM bids) ORDER BY price", "ORDER BY price", "ORDER BY needs LIMIT"),
+    ("SELECT price FROM bids ORDER BY 2 LIMIT 1", "2", "ORDER BY 2 means no item of the select list; there are 1"),
+    ("SELECT price FROM bids LIMIT price", "price", "LIMIT and OFFSET take a whole number; write LIMIT 10"),
+    ("SELECT price FROM bids LIMIT -1", "-1", "LIMIT and OFFSET take a whole number"),
+    ("SELECT price FROM bids OFFSET 3", "OFFSET 3", "OFFSET needs LIMIT; write LIMIT k OFFSET o"),
+    ("SELECT DISTINCT price FROM bids ORDER BY bidder LIMIT 2", "bidder", "ORDER BY takes items of the select list only"),
+    ("SELECT price FROM bids UNION SELECT 1 FROM bids ORDER BY -price LIMIT 1", "-price", "takes columns of its answer"),
+    ("SELECT SUM(price) OVER () FROM bids", "SUM(price) OVER ()", "a window function (OVER) is not supported, except ROW_NUMBER"),
+    ("SELECT ROW_NUMBER() OVER (ORDER BY price) FROM bids", "ROW_NUMBER()", "ROW_NUMBER needs a limit; keep the first rows"),
+    ("SELECT ROW_NUMBER() OVER (ORDER BY price) + 1 FROM bids", "ROW_NUMBER()", "ROW_NUMBER cannot be part of an expression"),
+    ("SELECT 1 FROM bids WHERE ROW_NUMBER() OVER () < 2", "ROW_NUMBER()", "ROW_NUMBER is not allowed in WHERE"),
+    ("SELECT price FROM bids QUALIFY price > 1", "QUALIFY price > 1", "QUALIFY takes limits of ROW_NUMBER only"),
+    (
+        "SELECT price, ROW_NUMBER() OVER (ORDER BY price) FROM bids QUALIFY ROW_NUMBER() OVER (ORDER BY ts) < 2",
+        "ROW_NUMBER() OVER (ORDER BY ts)",
+        "a query can number its rows in one way only; number them again in a query around it",
+    ),
+    # set operators, joins and subqueries
+    ("SELECT ts, price FROM bids UNION SELECT ts FROM bids", "UNION", "UNION needs as many columns on both sides: 2 and 1"),
+    ("SELECT ts FROM bids EXCEPT SELECT true FROM bids", "EXCEPT", "TIMESTAMP and BOOLEAN have no type in common"),
+    ("SELECT 1 FROM bids OUTER JOIN people", "OUTER JOIN people", "OUTER JOIN needs a side; write LEFT, RIGHT or FULL"),
+    ("SELECT 1 FROM bids RIGHT SEMI JOIN people", "RIGHT SEMI JOIN people", "RIGHT SEMI JOIN is not supported yet"),
+    ("SELECT name FROM bids LEFT SEMI JOIN people ON bidder = name", "name", 'unknown column "name" in stream "bids"'),
+    ("SELECT (SELECT price FROM bids) FROM bids", "(SELECT price", "a subquery that stands for a value must always have one"),
+    ("SELECT (SELECT 1, MAX(price) FROM bids) FROM bids", "(SELECT 1", "needs one column, not 2"),
+    ("SELECT 1 FROM bids WHERE price > 1 OR price IN (SELECT 1 FROM bids)", "price IN", "must be a condition by itself"),
+    ("SELECT EXISTS (SELECT 1 FROM bids) FROM bids", "EXISTS (SELECT", "EXISTS must be a condition by itself"),
+    ("SELECT 1 FROM bids WHERE ts IN (SELECT id FROM auctions)", "ts IN", "TIMESTAMP and BIGINT have no type in common"),
+    ("SELECT 1 FROM bids WHERE ts IN (SELECT 1, 2 FROM auctions)", "ts IN", "IN compares 1 values with 2 columns"),
+    ("SELECT 1 FROM bids WHERE (ts, 1) NOT IN (SELECT ts, 2 FROM bids)", "(ts, 1) NOT", "NOT IN with several columns is not"),
+    (
+        "SELECT 1 FROM bids b WHERE EXISTS (SELECT 1 FROM auctions WHERE id = b.auction GROUP BY id)",
+        "GROUP BY id",
+        "a subquery that names columns of the query around it must be plain: SELECT, FROM and WHERE",
+    ),
+    (
+        "SELECT 1 FROM bids b WHERE EXISTS (SELECT b.price FROM auctions WHERE id = b.auction)",
+        "b.price",
+        "only conditions in the subquery's WHERE may name it",
+    ),
+    ("SELECT 1 FROM bids b WHERE EXISTS (SELECT 1 FROM people WHERE name = b.x)", "b.x", 'unknown column "x" in stream "b"'),
+    # aggregates
+    ("SELECT MODE(price) FROM bids", "MODE(price)", "the aggregate MODE is not supported yet; aggregates are: ANY, ANY_VALUE"),
+    ("SELECT COUNT(DISTINCT price, ts) FROM bids", "COUNT(DISTINCT", "COUNT takes one argument, not 2"),
+    ("SELECT MEDIAN(DISTINCT price) FROM bids", "MEDIAN(DISTINCT price)", "MEDIAN(DISTINCT ...) is not supported yet"),
+    ("SELECT FIRST(price) FROM bids, auctions", "FIRST(price)", "FIRST needs one stream with TIMESTAMP BY, but there are 2"),
+    ("SELECT LAST(n) FROM counts", "LAST(n)", "there are 0: (none); use MAX_BY(value, column) and name what to order by"),
+    ("SELECT FIRST(price) IGNORE NULLS FROM bids", "FIRST(price)", "IGNORE NULLS is not supported yet"),
+    ("SELECT PERCENTILE_CONT(0.5) FROM bids", "PERCENTILE_CONT(0.5)", "PERCENTILE_CONT needs WITHIN GROUP; write"),
+    ("SELECT PERCENTILE(price, 2) FROM bids", "2", "the fraction of PERCENTILE must be a constant from 0 to 1"),
+    ("SELECT PERCENTILE(price, price) FROM bids", "price", "the fraction of PERCENTILE must be a constant from 0 to 1"),
+    ("SELECT MIN_BY(price) FROM bids", "MIN_BY(price)", "MIN_BY takes two arguments, not 1"),
+    ("SELECT BOOL_AND(price) FROM bids", "BOOL_AND(price)", "BOOL_AND needs a BOOLEAN, but this is DOUBLE"),
+    ("SELECT BIT_OR(price) FROM bids", "BIT_OR(price)", "BIT_OR needs INT or BIGINT, but this is DOUBLE"),
+    ("SELECT STRING_AGG(bidder, bidder) FROM bids", "bidder", "the separator must be a text in quotes"),
+    ("SELECT LISTAGG(bidder) WITHIN GROUP (ORDER BY price) FROM bids", "price", "in another order than that of its values"),
+    ("SELECT UPPER(bidder) FILTER (WHERE true) FROM bids", "UPPER(bidder) FILTER", "need an aggregate; UPPER is none"),
+    ("SELECT SUM(price) WITHIN GROUP (ORDER BY price) FROM bids", "SUM(price) WITHIN", "SUM takes no WITHIN GROUP"),
+    # streams
+    ("SELECT 1 FROM bids FOLLOWED BY people", "people", '"people" is a table; FOLLOWED BY needs streams'),
+    ("SELECT 1 FROM bids [ROWS 3] FOLLOWED BY auctions", "[ROWS 3]", "an input of FOLLOWED BY is a stream; a window cannot"),
+    ("SELECT 1 FROM bids FOLLOWED BY auctions USING FIRST", "FIRST", "USING needs a pairing; it is RECENT, CHRONICLE"),
+    ("SELECT 1 FROM bids a FOLLOWED BY bids a", "bids a", 'two inputs are called "a"'),
+    ("SELECT 1 FROM bids MINUS auctions", "auctions", "MINUS of two inputs needs ON; write a MINUS b ON a.k = b.k"),
+    ("SELECT 1 FROM bids MINUS auctions ON id = auction AND id > 3", "id = auction AND", "MINUS compares columns by = only"),
+    ("SELECT seller FROM bids MINUS auctions ON id = auction", "seller", 'unknown column "seller" in stream "bids"'),
+    ("SELECT price FROM (SELECT price FROM bids EMIT EVERY 5 SECONDS)", "EMIT", "EMIT EVERY stands at the end of a view's"),
+    ("SELECT price FROM bids EMIT EVERY 5 SECONDS WHERE true", "WHERE", 'expected ";" or the end of the statement'),
+    ("SELECT n FROM ISTREAM(nothing)", "nothing", 'unknown stream, table or view "nothing"'),
     # what is not built yet
-    ("SELECT DISTINCT price FROM bids", "DISTINCT", "DISTINCT is not supported yet"),
-    ("SELECT price FROM bids ORDER BY price", "ORDER BY price", "ORDER BY is not supported yet"),
-    ("SELECT price FROM bids LIMIT 3", "LIMIT 3", "LIMIT is not supported yet"),
-    ("SELECT price FROM bids UNION ALL SELECT 1 FROM bids", "UNION", "UNION is not supported yet"),
-    ("SELECT price FROM bids EXCEPT SELECT 1 FROM bids", "EXCEPT", "EXCEPT is not supported yet"),
-    ("SELECT price FROM bids INTERSECT SELECT 1 FROM bids", "INTERSECT", "INTERSECT is not supported yet"),
-    ("SELECT 1 FROM bids LEFT JOIN people ON true", "LEFT JOIN people ON true", "LEFT JOIN is not supported yet"),
-    ("SELECT 1 FROM bids FULL OUTER JOIN people", "FULL OUTER JOIN people", "FULL OUTER JOIN is not supported yet"),
-    ("SELECT 1 FROM bids NATURAL JOIN people", "NATURAL JOIN people", "NATURAL JOIN is not supported yet"),
-    ("SELECT (SELECT 1 FROM bids) FROM bids", "(SELECT 1 FROM bids)", "a subquery in an expression is not supported"),
-    ("SELECT 1 FROM bids WHERE price IN (SELECT 1 FROM bids)", "price IN (SELECT 1", "IN with a subquery is not"),
-    ("SELECT 1 FROM bids WHERE EXISTS (SELECT 1 FROM bids)", "EXISTS (SELECT", "EXISTS is not supported yet"),
-    ("SELECT SUM(price) OVER () FROM bids", "SUM(price) OVER ()", "a window function (OVER) is not supported yet"),
-    ("SELECT STDDEV(price) FROM bids", "STDDEV(price)", "the aggregate STDDEV is not supported yet; aggregates are:"),
-    ("SELECT COUNT(DISTINCT price) FROM bids", "COUNT(DISTINCT price)", "COUNT(DISTINCT ...) is not supported yet"),
-    ("SELECT SUM(price) FILTER (WHERE true) FROM bids", "SUM(price) FILTER (WHERE", "FILTER is not supported yet"),
-    ("SELECT 1 FROM bids FOLLOWED BY auctions", "FOLLOWED BY", "FOLLOWED BY is not supported yet"),
-    ("SELECT price FROM bids EMIT EVERY 5 SECONDS", "EMIT EVERY", "EMIT EVERY is not supported yet"),
-    ("SELECT price FROM bids GROUP BY ROLLUP(price)", "price", "ROLLUP is not supported yet"),
     ("SELECT price FROM bids TABLESAMPLE (10 PERCENT)", "10", "TABLESAMPLE is not supported yet"),
     ("SELECT * EXCEPT (price) FROM bids", "price", "* EXCEPT is not supported yet"),
     ("SELECT price FROM range(10)", "range(10)", "a function in FROM is not supported yet"),
@@ -172,15 +225,37 @@ STATEMENTS = [
     ("CREATE VIEW v (a) AS SELECT * FROM people", "a", "the view has 1 column names, but its query has 2 columns"),
     ("CREATE VIEW v (a, A) AS SELECT * FROM people", "A", 'two columns are called "A"'),
     ("CREATE VIEW v AS", "", "expected a query that starts with SELECT or WITH"),
-    ("CREATE FOO x", "FOO", 'expected STREAM, TABLE or VIEW, found "FOO"'),
+    ("CREATE FOO x", "FOO", 'expected STREAM, TABLE, VIEW or AGGREGATE, found "FOO"'),
+    ("CREATE TABLE t (a INT PRIMARY KEY)", "PRIMARY KEY", "PRIMARY KEY is not supported; leave it out"),
+    ("CREATE TABLE t (a INT, PRIMARY KEY (a))", "PRIMARY KEY", "PRIMARY KEY is not supported; leave it out"),
+    ("CREATE TABLE t (a INT NOT NULL)", "NOT", "NOT NULL is not supported; leave it out: every column may be NULL"),
+    ("CREATE AGGREGATE f(x INT) RETURNS INT AS SUM(x * y)", "y", 'unknown column "y" in aggregate "f"; columns are: x'),
+    ("CREATE AGGREGATE f(x INT) RETURNS INT AS x + MAX(x)", "x", 'parameter "x" is used outside of an aggregate; use'),
+    ("CREATE AGGREGATE f(x INT) RETURNS INT AS 1", "1", "an aggregate is made of others, and this has none"),
+    ("CREATE AGGREGATE f(x INT) RETURNS INT", "", "expected AS, but the statement ends here"),
+    ("CREATE AGGREGATE sum(x INT) RETURNS INT AS MAX(x)", "sum", '"sum" is a function of SQL; choose another name'),
+    ("DROP AGGREGATE f", "f", 'there is no aggregate "f"; aggregates are: (none)'),
     ("DROP STREAM bids", "bids", 'stream "bids" is read by: counts; drop them first'),
     ("DROP TABLE bids", "bids", 'there is no table "bids"; it is a stream; tables are: people'),
     ("DROP VIEW nothing", "nothing", 'there is no view "nothing"; views are: counts'),
     ("SHOW FOO", "FOO", 'expected STREAMS, TABLES or VIEWS, found "FOO"'),
     ("ADVANCE TO 'noon'", "'noon'", "\"noon\" is not a timestamp; write it as '2024-05-01 12:00:00'"),
-    ("INSERT INTO bids VALUES (1)", "INSERT", "INSERT is not supported yet"),
-    ("UPDATE people SET name = 'x'", "UPDATE", "UPDATE is not supported yet"),
-    ("DELETE FROM people", "DELETE", "DELETE is not supported yet"),
+    ("INSERT INTO nothing VALUES (1)", "nothing", 'unknown stream, table or view "nothing"'),
+    ("INSERT INTO counts VALUES (1)", "counts", '"counts" is a view; only streams and tables take rows'),
+    ("INSERT INTO people VALUES ('a')", "'a'", "this row has 1 values for 2 columns; columns are: name STRING, city STRING"),
+    ("INSERT INTO people VALUES ('a', name)", "name", 'unknown column "name"'),
+    ("INSERT INTO people VALUES ()", ")", 'expected an expression, found ")"'),
+    ("INSERT INTO people SELECT * FROM people", "SELECT", "INSERT takes VALUES, not a query; create a view instead"),
+    ("INSERT INTO bids (price) VALUES ('x')", "'x'", 'this is not a value for "price", which is DOUBLE'),
+    ("INSERT INTO bids (price, PRICE) VALUES (1, 2)", "PRICE", 'column "PRICE" is given twice'),
+    ("INSERT INTO bids (prize) VALUES (1)", "prize", 'unknown column "prize" in stream "bids"; columns are: ts'),
+    ("UPDATE people SET nam = 'x'", "nam", 'unknown column "nam" in table "people"; columns are: name, city'),
+    ("UPDATE people SET name = 'x', name = 'y'", "name", 'column "name" is set twice'),
+    ("UPDATE people SET name = 'x' WHERE city", "city", "WHERE needs a BOOLEAN, but this is STRING"),
+    ("UPDATE bids SET price = 1", "bids", 'UPDATE changes tables, but "bids" is a stream; a stream only grows'),
+    ("DELETE FROM people WHERE nam = 1", "nam", 'unknown column "nam" in table "people"'),
+    ("DELETE FROM counts", "counts", '"counts" is a view; only streams and tables take rows'),
+    ("MERGE INTO people", "MERGE", "MERGE is not supported yet"),
     ("FOO BAR", "FOO", 'no statement starts with "FOO"; statements are: SELECT, CREATE'),
     ("SELECT 1 FROM bids;\nSELECT 'open FROM bids;", "'", "line 2, column 8: this ' is never closed"),
     ("SELECT price /* FROM bids", "s", "the text ends inside of a comment"),
@@ -191,9 +266,33 @@ STATEMENTS = [
 def test_statement(sql, place, message, catalog):
     with pytest.raises(SqlError) as raised:
         for statement in parse_statements(sql):
-            define(statement, catalog)
+            carry_out(statement, catalog)
     assert message in str(raised.value)
     assert pointed_at(raised.value).startswith(place)
+
+
+def carry_out(statement, catalog):
+    if isinstance(statement, Insert | Update | Delete):
+        bind_change(statement, catalog)
+    else:
+        define(statement, catalog)
+
+
+CALLS = [
+    ("SELECT rms(price, 1) FROM bids", "rms(price, 1)", "RMS got 2 arguments instead of 1; it is rms(x DOUBLE)"),
+    ("SELECT rms(prize) FROM bids", "prize", 'unknown column "prize" in stream "bids"'),
+    ("SELECT price FROM bids WHERE rms(price) > 1", "rms(price)", "an aggregate is not allowed in WHERE"),
+]
+
+
+@pytest.mark.parametrize(("sql", "place", "message"), CALLS)
+def test_a_call_of_a_defined_aggregate_is_told_at_the_call(sql, place, message, catalog):
+    for statement in parse_statements("CREATE AGGREGATE rms(x DOUBLE) RETURNS DOUBLE AS SQRT(SUM(x * x) / COUNT(x))"):
+        define(statement, catalog)
+    with pytest.raises(SqlError) as raised:
+        bind(parse_query_text(sql), catalog)
+    assert message in str(raised.value)
+    assert pointed_at(raised.value) == place
 
 
 def test_the_place_is_one_in_the_whole_text(catalog):

@@ -3,6 +3,7 @@
 import duckdb
 import pytest
 
+from sash.errors import SashError
 from sash.logical.nodes import WindowKind, WindowSpec
 from sash.sql.oracle_sql import duckdb_query
 from sash.sql.parse import parse_query_text
@@ -82,3 +83,85 @@ def test_expressions_mean_what_they_mean_in_spark(expression, expected, catalog)
     connection.execute("CREATE TABLE input_0 AS SELECT TIMESTAMP '2024-01-01' ts, 1 auction, 'ann' bidder, 2.5 price")
     text = oracle(f"SELECT {expression} AS x FROM bids", catalog).sql
     assert connection.execute(text).fetchall() == [(expected,)]
+
+
+def test_subqueries_in_conditions_have_inputs_too(catalog):
+    text = "SELECT price FROM bids WHERE bidder IN (SELECT name FROM people) AND price > (SELECT MAX(n) FROM counts)"
+    query = oracle(text, catalog)
+    assert query.sql == (
+        'SELECT price FROM input_0 AS "bids" WHERE bidder IN (SELECT name FROM input_1 AS "people") '
+        'AND price > (SELECT MAX(n) FROM input_2 AS "counts")'
+    )
+    assert inputs(query) == [(0, "bids", UNBOUNDED), (1, "people", None), (2, "counts", None)]
+
+
+def test_the_window_clause_at_the_end_of_set_operators_holds_for_all(catalog):
+    query = oracle("SELECT bidder FROM bids UNION SELECT seller FROM auctions WINDOW 1 SECOND", catalog)
+    assert {item.window for item in query.inputs} == {WindowSpec(WindowKind.RANGE, 1_000_000)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT bidder, ts FROM bids ORDER BY price DESC LIMIT 2", "ORDER BY price DESC, 1 NULLS FIRST, 2 NULLS FIRST LIMIT 2"),
+        ("SELECT ts FROM bids LIMIT 2", 'input_0 AS "bids" ORDER BY 1 NULLS FIRST LIMIT 2'),
+        ("SELECT ts FROM bids UNION SELECT ts FROM auctions LIMIT 2", "ORDER BY 1 NULLS FIRST LIMIT 2"),
+        (
+            "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY name) AS rn FROM people) WHERE rn < 2",
+            "OVER (ORDER BY name NULLS FIRST, name NULLS FIRST, city NULLS FIRST)",
+        ),
+    ],
+)
+def test_ties_are_broken_by_the_whole_row(text, expected, catalog):
+    assert expected in oracle(text, catalog).sql
+
+
+def test_first_and_last_go_by_the_timestamp(catalog):
+    query = oracle("SELECT FIRST(price) AS f, LAST(b.price) FILTER (WHERE price > 1) AS l FROM bids b, people", catalog)
+    assert query.sql.startswith(
+        "SELECT SASH_MIN_BY(price, b.ts) AS f, SASH_MAX_BY(b.price, CASE WHEN price > 1 THEN b.ts END) AS l FROM"
+    )
+
+
+def test_streams_of_queries_come_with_their_query(catalog):
+    query = oracle("SELECT n FROM DSTREAM(counts) [ROWS 3] d, RSTREAM(SELECT price FROM bids [NOW])", catalog)
+    first, second = query.inputs
+    assert query.sql == 'SELECT n FROM input_0 AS "d" CROSS JOIN input_1'
+    assert (first.reads, first.window) == ("DSTREAM", WindowSpec(WindowKind.ROWS, 3))
+    assert (second.reads, second.window) == ("RSTREAM", UNBOUNDED)
+    assert inputs(duckdb_query(first.query, catalog)) == [(0, "counts", None)]
+    assert inputs(duckdb_query(second.query, catalog)) == [(0, "bids", WindowSpec(WindowKind.NOW))]
+
+
+def test_a_sequence_is_two_inputs_side_by_side(catalog):
+    text = "SELECT b.price FROM bids b FOLLOWED BY auctions a ON b.auction = a.id WITHIN 5 SECONDS [NOW] WHERE price > 1"
+    query = oracle(text, catalog)
+    assert query.sql == 'SELECT b.price FROM input_0 AS "b" POSITIONAL JOIN input_1 AS "a" WHERE price > 1'
+    left, right = query.inputs
+    assert left.sequence == right.sequence and (left.is_right, right.is_right) == (False, True)
+    assert (left.sequence.within, left.window) == (5_000_000, WindowSpec(WindowKind.NOW))
+    assert left.sequence.sql == 'SELECT b._row, a._row FROM input_0 AS "b" JOIN input_1 AS "a" ON b.auction = a.id'
+
+
+def test_minus_is_one_input_with_two_sides(catalog):
+    query = oracle("SELECT price FROM bids [NOW] b MINUS auctions a ON a.id = b.auction", catalog)
+    assert query.sql == 'SELECT price FROM input_0 AS "b"'
+    minus = query.inputs[0].minus
+    assert (minus.left.name, minus.right.name) == ("bids", "auctions")
+    assert (minus.left_keys, minus.right_keys) == ((1,), (1,))
+
+
+def test_the_period_of_emission_is_kept(catalog):
+    assert oracle("SELECT price FROM bids EMIT EVERY 2 SECONDS", catalog).emit == 2_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1 AS x FROM people, bids FOLLOWED BY auctions",
+        "SELECT 1 AS x FROM bids MINUS auctions ON auction + 1 = id",
+    ],
+)
+def test_what_the_oracle_does_not_know_it_says(text, catalog):
+    with pytest.raises(SashError, match="the oracle knows"):
+        oracle(text, catalog)

@@ -1,12 +1,30 @@
 """Statements: what is read from the text, and what it does to the catalog."""
 
+from datetime import datetime
+
 import pytest
 
-from sash.logical.streams import Stamp, StreamSpec
+from sash.logical.streams import Stamp, StreamSpec, Updates
+from sash.scalar.nodes import Call, Column, Literal
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, SECOND, STRING, TIMESTAMP, decimal, schema
+from sash.sql.binder import bind, bind_change
+from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.define import define
-from sash.sql.parse import parse_statements
-from sash.sql.statements import Advance, CreateStream, CreateView, Describe, Drop, Explain, Query, Show
+from sash.sql.parse import parse_query_text, parse_statements
+from sash.sql.statements import (
+    Advance,
+    CreateAggregate,
+    CreateStream,
+    CreateView,
+    Delete,
+    Describe,
+    Drop,
+    Explain,
+    Insert,
+    Query,
+    Show,
+    Update,
+)
 
 
 def only(text):
@@ -42,11 +60,19 @@ def test_timestamps_that_rows_do_not_carry(clause, stamp):
     assert (spec.stamp, spec.timestamp) == (stamp, None)
 
 
-@pytest.mark.parametrize(("clause", "expected"), [("", True), ("RETROACTIVE", True), ("NON RETROACTIVE", False)])
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    [
+        ("", Updates.RETROACTIVE),
+        ("WITH (path = 'x')", Updates.NEVER),
+        ("RETROACTIVE WITH (path = 'x')", Updates.RETROACTIVE),
+        ("NON RETROACTIVE", Updates.NON_RETROACTIVE),
+    ],
+)
 def test_tables(clause, expected):
-    spec = only(f"create table t (a int) {clause} with (path='x')").spec
+    spec = only(f"create table t (a int) {clause}").spec
     assert spec.is_table
-    assert spec.is_retroactive is expected
+    assert spec.updates is expected
 
 
 def test_types():
@@ -128,3 +154,71 @@ def test_drop_and_replace(catalog):
     assert "bids" not in catalog.streams
     assert run(catalog, "DROP VIEW Counts; DROP TABLE people") == [True, True]
     assert catalog.names() == ["auctions"]
+
+
+def test_emit_belongs_to_the_query():
+    view = only("CREATE VIEW v AS SELECT 1 FROM t WHERE a IN (SELECT 1 FROM u) EMIT EVERY 1.5 SECONDS")
+    assert view.query.emit == 1_500_000
+    assert view.query.source.sql.endswith("EMIT EVERY 1.5 SECONDS")
+    assert only("SELECT emit FROM t").query.emit is None
+
+
+def test_insert(catalog):
+    statement = only("INSERT INTO bids (price, TS) VALUES (1 + 1, '2024-01-01 10:00:00'), (NULL, DATE '2024-01-02')")
+    assert isinstance(statement, Insert)
+    assert bind_change(statement, catalog) == InsertRows(
+        catalog.streams["bids"],
+        ((datetime(2024, 1, 1, 10), None, None, 2.0), (datetime(2024, 1, 2), None, None, None)),
+    )
+    rows = bind_change(only("INSERT INTO TABLE people VALUES ('a, (b)', upper('c'))"), catalog).rows
+    assert rows == (("a, (b)", "C"),)
+
+
+def test_update(catalog):
+    statement = only("UPDATE people SET city = upper(name), name = NULL WHERE city = 'x'")
+    assert isinstance(statement, Update)
+    name, city = Column(0, STRING, "name"), Column(1, STRING, "city")
+    assert bind_change(statement, catalog) == UpdateRows(
+        catalog.streams["people"],
+        ((1, Call("upper", (name,), STRING)), (0, Literal(None, STRING))),
+        Call("equal", (city, Literal("x", STRING)), BOOLEAN),
+    )
+    assert bind_change(only("UPDATE people SET city = 1"), catalog).assignments == ((1, Literal("1", STRING)),)
+
+
+def test_delete(catalog):
+    statement = only("DELETE FROM people WHERE 1 = 2")
+    assert isinstance(statement, Delete)
+    assert bind_change(statement, catalog) == DeleteRows(catalog.streams["people"], Literal(False, BOOLEAN))
+    assert bind_change(only("DELETE FROM people"), catalog).predicate is None
+
+
+def test_an_aggregate_can_be_defined_replaced_and_dropped(catalog):
+    statement = only("CREATE AGGREGATE Spread(x DOUBLE, scale INT) RETURNS DOUBLE AS (MAX(x) - MIN(x)) * MAX(scale)")
+    assert isinstance(statement, CreateAggregate)
+    assert statement.macro.parameters == (("x", DOUBLE), ("scale", INT))
+    assert define(statement, catalog)
+    before = bind(parse_query_text("SELECT spread(price, 2) AS s FROM bids"), catalog)
+    assert str(before.schema) == "s DOUBLE"
+    assert run(catalog, "CREATE AGGREGATE IF NOT EXISTS spread(x INT) RETURNS INT AS MAX(x)") == [False]
+    assert run(catalog, "CREATE OR REPLACE AGGREGATE spread(x INT) RETURNS INT AS MAX(x)") == [True]
+    assert str(bind(parse_query_text("SELECT spread(price) AS s FROM bids"), catalog).schema) == "s INT"
+    assert run(catalog, "DROP AGGREGATE spread; DROP AGGREGATE IF EXISTS spread") == [True, False]
+
+
+def test_an_aggregate_may_use_another_one_that_is_replaced_later(catalog):
+    run(catalog, "CREATE AGGREGATE one(x DOUBLE) RETURNS DOUBLE AS SUM(x)")
+    run(catalog, "CREATE AGGREGATE two(y DOUBLE) RETURNS DOUBLE AS one(y * 2) + 1")
+    text = "SELECT two(price) AS s FROM bids"
+    before = bind(parse_query_text(text), catalog)
+    run(catalog, "CREATE OR REPLACE AGGREGATE one(x DOUBLE) RETURNS DOUBLE AS MAX(x)")
+    assert bind(parse_query_text(text), catalog) == before
+
+
+def test_what_a_view_reads_includes_its_subqueries(catalog):
+    run(
+        catalog,
+        "CREATE VIEW v AS SELECT bidder FROM bids WHERE bidder IN (SELECT name FROM people) "
+        "UNION SELECT seller FROM ISTREAM(auctions) EXCEPT SELECT bidder FROM DSTREAM(SELECT * FROM counts)",
+    )
+    assert catalog.views["v"].reads == {"bids", "people", "auctions", "counts"}

@@ -19,7 +19,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.sql.places import Place, fault, mark
-from sash.sql.stream_syntax import StreamParser, give_window, window_of
+from sash.sql.stream_syntax import StreamParser, give_window, is_in_parentheses, window_of
 from sash.sql.type_names import VALID
 from sash.sql.window_clause import WindowClause, trailing_window
 
@@ -44,6 +44,8 @@ def default_window(query: exp.Query) -> WindowClause | None:
     clauses = query.args.get("windows") or []
     if not clauses and isinstance(query, exp.SetOperation) and isinstance(query.expression, exp.Query):
         return default_window(query.expression)
+    if isinstance(query, exp.Subquery) and not is_in_parentheses(query) and isinstance(query.this, exp.Query):
+        return default_window(query.this)
     return window_of(clauses[0]) if clauses else None
 
 

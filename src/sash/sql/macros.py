@@ -35,7 +35,7 @@ def _macro(node: exp.Anonymous, catalog: Catalog) -> Macro | None:
 def _expansion(call: exp.Anonymous, macro: Macro) -> exp.Expr:
     if len(call.expressions) != len(macro.parameters):
         takes = ", ".join(f"{name} {type_}" for name, type_ in macro.parameters)
-        message = f"{macro.name.upper()} takes {len(macro.parameters)} arguments, not {len(call.expressions)}"
+        message = f"{macro.name.upper()} got {len(call.expressions)} arguments instead of {len(macro.parameters)}"
         raise fault(call, message, f"it is {macro.name}({takes})")
     names = [name.lower() for name, _ in macro.parameters]
     values = [_cast(given, type_) for given, (_, type_) in zip(call.expressions, macro.parameters, strict=True)]

@@ -26,7 +26,7 @@ from sash.sql.window_clause import WindowClause, bracketed_window
 FOLLOWED_BY = "FOLLOWED BY"
 MINUS = "MINUS"
 
-_WINDOW, _PAIRING, _WITHIN, _KIND = "window", "pairing", "within", "kind"
+_WINDOW, _PAIRING, _WITHIN, _KIND, _WRITTEN = "window", "pairing", "within", "kind", "written"
 _STREAMS = ("ISTREAM", "DSTREAM", "RSTREAM")
 _LENGTHS = (TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL)
 _WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY")
@@ -47,6 +47,11 @@ def window_of(node: exp.Expr) -> WindowClause | None:
     """The window that follows an input, or that a WINDOW clause gives."""
     found = node.meta.get(_WINDOW)
     return found if isinstance(found, WindowClause) else None
+
+
+def is_in_parentheses(query: exp.Subquery) -> bool:
+    """Whether its parentheses are in the text, not only in the tree for the sake of precedence."""
+    return bool(query.meta.get(_WRITTEN))
 
 
 def give_window(node: exp.Expr, window: WindowClause) -> None:
@@ -97,8 +102,10 @@ class StreamParser(SparkParser):
         if this is not None and parse_alias:
             self._window(holder)
         node = super()._parse_subquery(this, parse_alias)
-        if node is not None and (window := window_of(holder)):
-            give_window(node, window)
+        if node is not None:
+            node.meta[_WRITTEN] = True
+            if window := window_of(holder):
+                give_window(node, window)
         return node
 
     def _parse_table(self, *arguments: Any, **options: Any) -> exp.Expr | None:

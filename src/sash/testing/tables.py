@@ -34,8 +34,7 @@ class Change(NamedTuple):
     row: Row
 
     def __str__(self) -> str:
-        values = " ".join(_show(value) for value in self.row)
-        return f"{'+' if self.op > 0 else '-'} {values} @{show_instant(self.ts)}"
+        return f"{'+' if self.op > 0 else '-'} {show_row(self.row)} @{show_instant(self.ts)}"
 
 
 def changes(*lines: str, schema: Schema) -> list[Change]:
@@ -70,6 +69,11 @@ def _value(word: re.Match[str], type_: Type) -> Value:
     if quoted is not None:
         return convert(quoted.replace("''", "'"), type_)
     return None if bare.upper() == "NULL" else convert(bare, type_)
+
+
+def show_row(row: Row) -> str:
+    """The values of a row as text, as `rows` reads them."""
+    return " ".join(_show(value) for value in row)
 
 
 def _show(value: Value) -> str:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sash.errors import SqlError
 from sash.logical.nodes import Emit, Plan
 from sash.sql.binder.context import Context
+from sash.sql.binder.first_rows import first_rows
 from sash.sql.binder.inputs import renamed
 from sash.sql.binder.numbering import is_unlimited
 from sash.sql.binder.projections import rename
@@ -38,8 +39,8 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
 
 def bind_query(node: exp.Expr, context: Context) -> Plan:
     if isinstance(node, exp.Subquery):
-        only(node, ("this",))
-        return bind_query(node.this, context)
+        only(node, ("this", "order", "limit", "offset"))
+        return first_rows(node, bind_query(node.this, context))
     if isinstance(node, exp.Select):
         return bind_select(node, _with(node, context.inside(node)), bind_query)
     if isinstance(node, exp.SetOperation):
@@ -48,7 +49,10 @@ def bind_query(node: exp.Expr, context: Context) -> Plan:
 
 
 def _check_bag(tree: exp.Query) -> None:
-    inner = tree.unnest() if isinstance(tree, exp.Subquery) else tree
+    """A view has no order, so that one without LIMIT would be lost."""
+    inner: exp.Expr = tree
+    while isinstance(inner, exp.Subquery) and not inner.args.get("order"):
+        inner = inner.this
     if (order := inner.args.get("order")) is not None and inner.args.get("limit") is None:
         raise fault(order, "ORDER BY needs LIMIT: a view is a bag and has no order", "sort what you read from it")
 

@@ -5,7 +5,6 @@ Those that groups are made of are joined with the other inputs; those that expre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -14,10 +13,12 @@ from sash.logical.nodes import Aggregate, Plan, Project
 from sash.scalar.nodes import Column
 from sash.sql.binder.calls import is_aggregate
 from sash.sql.binder.context import Context
+from sash.sql.binder.correlation import scalar_subqueries
 from sash.sql.binder.from_clause import Joined, Step
 from sash.sql.binder.inputs import BindQuery
 from sash.sql.binder.joins import Part
 from sash.sql.binder.scope import Input
+from sash.sql.binder.tied_scalars import tied_scalar
 from sash.sql.places import fault
 
 _BELOW = ("where", "group")
@@ -32,27 +33,19 @@ class Scalars:
     above: tuple[tuple[Column, Plan], ...]
 
 
-def scalar_subqueries(node: object) -> Iterator[exp.Subquery]:
-    """The subqueries of a clause that stand for values."""
-    if isinstance(node, list):
-        for each in node:
-            yield from scalar_subqueries(each)
-    elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
-        yield node
-    elif isinstance(node, exp.Expr) and not isinstance(node, exp.Exists):
-        for key, child in node.args.items():
-            if not (isinstance(node, exp.In) and key == "query"):
-                yield from scalar_subqueries(child)
-
-
 def with_scalars(node: exp.Select, joined: Joined, context: Context, bind_query: BindQuery) -> Scalars:
     """The joined inputs of a query, with the subqueries of its expressions."""
     is_grouped, above = _is_grouped(node), list[tuple[Column, Plan]]()
     for clause in (*_BELOW, *_ABOVE):
         for found in scalar_subqueries(node.args.get(clause)):
+            is_above = clause in _ABOVE and is_grouped and not _is_inside_aggregate(found, node)
+            tied = None if is_above else tied_scalar(found, joined, context, bind_query)
+            if tied is not None:
+                joined = tied
+                continue
             item = _input(found, context, bind_query)
             joined, column = _with(joined, found, item)
-            if clause in _ABOVE and is_grouped and not _is_inside_aggregate(found, node):
+            if is_above:
                 above.append((column, item.plan))
             else:
                 joined = replace(joined, steps=(*joined.steps, Step("INNER", Part(item.plan, {column.index: 0}), ())))

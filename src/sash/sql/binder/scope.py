@@ -45,14 +45,14 @@ class Scope:
     """The inputs of a query.
 
     `merged` leads from a column that USING has hidden to the one that stands for it. `twins` are the columns that stand
-    in for a column of USING where it is NULL because FULL JOIN found no row. `scalars` are the columns of subqueries in
+    in for a column of USING where it is NULL because FULL JOIN found no row. `scalars` are the values of subqueries in
     expressions, by the identity of their nodes. `outer` is the query around a subquery.
     """
 
     inputs: tuple[Input, ...]
     merged: Mapping[int, int] = field(default_factory=dict)
     twins: Mapping[int, tuple[Column, ...]] = field(default_factory=dict)
-    scalars: Mapping[int, Column] = field(default_factory=dict)
+    scalars: Mapping[int, Expression] = field(default_factory=dict)
     outer: Scope | None = None
 
     def widened(self, *items: Input) -> Scope:

@@ -12,6 +12,7 @@ from sash.scalar.nodes import Column, Expression, columns
 from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.conditions import conjuncts
 from sash.sql.binder.context import Context
+from sash.sql.binder.correlation import membership
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.from_clause import bind_from
 from sash.sql.binder.grouping_sets import Grouping, grouping
@@ -25,7 +26,7 @@ from sash.sql.binder.output import Numbering, Output
 from sash.sql.binder.projections import distinct
 from sash.sql.binder.scalars import Scalars, with_scalars
 from sash.sql.binder.scope import Scope
-from sash.sql.binder.subqueries import MembershipBinder, membership
+from sash.sql.binder.subqueries import MembershipBinder
 from sash.sql.binder.support import not_yet, only
 from sash.sql.dialect import DefaultWindow
 from sash.sql.places import fault

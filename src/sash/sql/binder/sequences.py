@@ -23,8 +23,6 @@ from sash.sql.binder.support import only
 from sash.sql.places import fault
 from sash.sql.stream_syntax import pairing_of, window_of, within_of
 
-_PROJECTED = "compare plain columns, or compute the value in a subquery: (SELECT ..., expression AS k FROM ...)"
-
 
 def sequence(scope: Scope, first: int, joins: Many[exp.Join], context: Context) -> Part:
     """The inputs of a scope from number `first` on, one for every join and the one before them, as one windowed part."""
@@ -43,15 +41,20 @@ def _pair(scope: Scope, first: int, place: int, left: Stream, join: exp.Join) ->
     known = Scope(scope.inputs[: place + 1])
     conditions = _conditions(known, join)
     before, after = Part(left, _places(scope, first, place - 1)), Part(right, _places(scope, place, place))
-    found = match(before, after, conditions)
-    if (found.left, found.right) != (before, after):
-        raise fault(join.args.get("on"), "FOLLOWED BY cannot compare computed values", _PROJECTED)
+    keys = [condition for condition in conditions if _is_key(before, after, condition)]
+    found = match(before, after, keys)
     width = len(left.schema)
     places = before.places | {column: width + n for column, n in after.places.items()}
-    rest = [remap(c, places) for c in (*found.left_only, *found.right_only, *found.residual)]
+    rest = [remap(condition, places) for condition in conditions if condition not in keys]
     residual = conjunction(rest) if rest else None
     pairing, within = pairing_of(join), within_of(join)
     return nodes.Sequence(left, right, found.left_keys, found.right_keys, pairing, within, residual)
+
+
+def _is_key(left: Part, right: Part, condition: Expression) -> bool:
+    """Whether a condition compares two columns as they are: what is computed would have to be computed below."""
+    found = match(left, right, [condition])
+    return bool(found.left_keys) and (found.left, found.right) == (left, right)
 
 
 def _conditions(scope: Scope, join: exp.Join) -> list[Expression]:

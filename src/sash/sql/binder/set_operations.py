@@ -11,11 +11,9 @@ from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import Type
 from sash.sql.binder.context import Context
-from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.first_rows import first_rows
 from sash.sql.binder.inputs import BindQuery
-from sash.sql.binder.ordering import limit_of, orderings
 from sash.sql.binder.projections import columns, distinct, project
-from sash.sql.binder.scope import Input, Scope
 from sash.sql.binder.support import only
 from sash.sql.places import at, fault
 
@@ -36,7 +34,7 @@ def bind_set_operation(node: exp.SetOperation, context: Context, bind_query: Bin
         raise fault(node, message)
     with at(node):
         left, right = _aligned(left, right)
-    return _first_rows(node, _combined(node, left, right))
+    return first_rows(node, _combined(node, left, right))
 
 
 def _combined(node: exp.SetOperation, left: Plan, right: Plan) -> Plan:
@@ -67,17 +65,3 @@ def _cast(plan: Plan, types: list[Type]) -> Plan:
         return replace(plan, expressions=tuple(build.cast(part, type_) for part, type_ in inner))
     casts = [build.cast(column, type_) for column, type_ in zip(columns(plan), types, strict=True)]
     return project(plan, casts, plan.schema.names)
-
-
-def _first_rows(node: exp.SetOperation, plan: Plan) -> Plan:
-    """ORDER BY and LIMIT of the whole."""
-    limit = limit_of(node)
-    scope = Scope((Input(plan, "", "query"),))
-    items = columns(plan)
-    order = orderings(node.args.get("order"), ExpressionBinder(scope, "ORDER BY").bind, items)
-    if limit is None:
-        return plan
-    for part in order:
-        if part.expression not in items:
-            raise fault(part.node, "ORDER BY after a set operator takes columns of the answer", "name one")
-    return limit.top(plan, [part.at(items.index(part.expression)) for part in order])

@@ -9,44 +9,22 @@ Conditions in the WHERE of the subquery may name columns of the query around it:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression, columns, remap
 from sash.sql.binder import matches
-from sash.sql.binder.conditions import conjuncts
 from sash.sql.binder.context import Context
+from sash.sql.binder.correlation import Membership, split_conditions
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.from_clause import Joined, bind_from
 from sash.sql.binder.inputs import BindQuery
 from sash.sql.binder.joins import Part
 from sash.sql.binder.projections import columns as columns_of
-from sash.sql.binder.scalars import scalar_subqueries
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
-
-_PLAIN = ("expressions", "from_", "joins", "where", "windows", "with_", "distinct")
-
-
-@dataclass(frozen=True)
-class Membership:
-    """A condition that asks whether a subquery has a matching row."""
-
-    node: exp.Expr  # Exists or In
-    is_negated: bool
-
-
-def membership(node: exp.Expr) -> Membership | None:
-    """The condition [NOT] EXISTS or [NOT] IN (subquery) that a node is, if it is one."""
-    inner, is_negated = node.unnest(), False
-    while isinstance(inner, exp.Not):
-        inner, is_negated = inner.this.unnest(), not is_negated
-    if isinstance(inner, exp.Exists) or (isinstance(inner, exp.In) and inner.args.get("query")):
-        return Membership(inner, is_negated)
-    return None
 
 
 class MembershipBinder:
@@ -85,33 +63,16 @@ class MembershipBinder:
         if isinstance(inner, exp.Select):
             context = self.context.inside(inner)
             joined = bind_from(inner, context, self.bind_query, self.scope)
-            own, tied = self._conditions(inner, joined)
+            own, tied = split_conditions(inner, joined)
             if tied:
                 return self._tied(inner, joined, own, tied)
         plan = self.bind_query(inner, self.context)
         numbered = [Column(self._shift(c.index), c.type, c.name) for c in columns_of(plan)]
         return Part(plan, {column.index: n for n, column in enumerate(numbered)}), [], list(numbered)
 
-    def _conditions(self, query: exp.Select, joined: Joined) -> tuple[list[Expression], list[Expression]]:
-        """The conditions of a subquery by itself, and those that name columns of the query around it."""
-        where = query.args.get("where")
-        nodes = [] if where is None else list(conjuncts(where.this))
-        plain = [node for node in nodes if membership(node) is None and not any(scalar_subqueries(node))]
-        binder = ExpressionBinder(joined.scope, "WHERE")
-        bound = [binder.condition(node) for node in plain]
-        tied = [condition for condition in bound if any(c.index < 0 for c in columns(condition))]
-        if tied and len(plain) < len(nodes):
-            raise not_yet(query, "a subquery inside of a subquery that names columns of the query around it")
-        return [condition for condition in bound if condition not in tied], tied
-
     def _tied(
         self, query: exp.Select, joined: Joined, own: Sequence[Expression], tied: Sequence[Expression]
     ) -> tuple[Part, list[Expression], list[Expression]]:
-        for part, value in query.args.items():
-            if value and part not in _PLAIN:
-                where = value[0] if isinstance(value, list) else value
-                message = "a subquery that names columns of the query around it must be plain: SELECT, FROM and WHERE"
-                raise fault(where, message, "compute the rest in a view")
         inner = joined.part(own)
         binder = ExpressionBinder(joined.scope, "the select list of this subquery")
         items = [binder.bind(node) for node in query.expressions if not node.is_star]

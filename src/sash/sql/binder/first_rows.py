@@ -1,0 +1,27 @@
+"""ORDER BY and LIMIT of a whole query: after set operators, or after parentheses."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sash.logical.nodes import Plan
+from sash.scalar.nodes import Expression
+from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.ordering import limit_of, orderings
+from sash.sql.binder.projections import columns
+from sash.sql.binder.scope import Input, Scope
+from sash.sql.places import fault
+
+
+def first_rows(node: exp.Query, plan: Plan) -> Plan:
+    """The first rows of an answer; only its columns can be ordered by."""
+    limit, items = limit_of(node), columns(plan)
+    binder = ExpressionBinder(Scope((Input(plan, "", "query"),)), "ORDER BY")
+    order = orderings(node.args.get("order"), binder.bind, items)
+    if limit is None:
+        return plan
+    places: dict[Expression, int] = {column: place for place, column in enumerate(items)}
+    for part in order:
+        if part.expression not in places:
+            raise fault(part.node, "ORDER BY of a whole query takes columns of its answer", "name one of them")
+    return limit.top(plan, [part.at(places[part.expression]) for part in order])

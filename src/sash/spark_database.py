@@ -55,6 +55,11 @@ class SparkDatabase(Declarations):
         """Read what is there to its end and make everything up to it final."""
         self._started().run_to_end()
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether the checkpoint has seen the end of its input."""
+        return self._started().is_finished
+
     def start(self) -> None:
         """Run in the background until `stop`."""
         self._started().start()
@@ -124,7 +129,9 @@ class SparkDatabase(Declarations):
             raise SashError(f"{what} while the job runs", "declare everything before start() or run()")
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
-        raise SashError("rows are not inserted, updated or deleted by statements on Spark yet", "put them into the files of the source")
+        raise SashError(
+            "rows are not inserted, updated or deleted by statements on Spark yet", "put them into the files of the source"
+        )
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time)

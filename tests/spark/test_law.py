@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,6 +14,8 @@ from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow
 from shapes import INPUTS, SHAPES, STREAMS, make_rows
+
+LONG = bool(os.environ.get("SASH_LONG_TESTS"))  # every combination, not some
 
 Rows = dict[str, list[tuple[object, ...]]]
 VIEWS = "\n".join(shape.sql for shape in SHAPES)
@@ -55,12 +58,16 @@ def check(spark: SparkSession, folder: Path, rows: Rows, shards: int, size: int 
         assert_same(oracle.changelog(shape.name), found[shape.name])
 
 
-@pytest.mark.parametrize(("shards", "size"), [(1, 7), (1, 1000), (2, 7), (2, 1000), (5, 7), (5, 1000)])
+ALL = [(shards, size) for shards in (1, 2, 5) for size in (7, 1000)]
+SOME = [(1, 1000), (2, 7), (5, 1000)]
+
+
+@pytest.mark.parametrize(("shards", "size"), ALL if LONG else SOME)
 def test_all_views_at_once(spark: SparkSession, tmp_path: Path, shards: int, size: int) -> None:
     check(spark, tmp_path, INPUTS["many"], shards, size)
 
 
-@pytest.mark.parametrize("shards", [1, 2, 5])
+@pytest.mark.parametrize("shards", [1, 2, 5] if LONG else [5])
 def test_one_row_a_batch(spark: SparkSession, tmp_path: Path, shards: int) -> None:
     check(spark, tmp_path, make_rows(11, 8), shards, 1)
 

@@ -39,8 +39,8 @@ def test_recent_pairs_with_the_youngest_before() -> None:
 
 
 def test_a_pair_must_be_made_in_time_and_fulfil_the_condition() -> None:
-    rows = [(1, "p", 5), (2, "p", 1)]
-    assert lines("SELECT x, y FROM a FOLLOWED BY b ON a.x > b.y WITHIN 3 SECONDS", rows, [(3, "q", 2), (4, "q", 2)]) == ["+ 5 2 @3"]
+    query = "SELECT x, y FROM a FOLLOWED BY b ON a.x > b.y WITHIN 3 SECONDS"
+    assert lines(query, [(1, "p", 5), (2, "p", 1)], [(3, "q", 2), (4, "q", 2)]) == ["+ 5 2 @3"]
 
 
 def test_chronicle_uses_every_row_once() -> None:

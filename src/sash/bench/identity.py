@@ -80,11 +80,13 @@ def _note(packet: Packet) -> list[object]:
 def _made(
     level: int, shard: int, cargo: int, name: str, port: int, order: int, content: str | int, columns: list[list[str]] | None
 ) -> Packet:
+    body: bytes | pa.RecordBatch
     if columns is None:
         body = str(content).encode()
     else:
         arrays = [_array(type_, int(content), column) for column, type_ in columns]
-        body = batch_body(pa.RecordBatch.from_arrays(arrays, names=[column for column, _ in columns]))
+        batch = pa.RecordBatch.from_arrays(arrays, names=[column for column, _ in columns])
+        body = batch if cargo == Cargo.CHANGES else batch_body(batch)
     return Packet(level, shard, Cargo(cargo), name, port, order, body)
 
 

@@ -65,6 +65,9 @@ def run_on_spark(options: RunOptions) -> None:
             flush=not options.no_flush, on_progress=report,
         )
         load(db, options.job)
+        if options.checkpoint is not None and db.is_finished:
+            report.say(f"the checkpoint {options.checkpoint} has seen the end of its input; give a new one to run the job again")
+            return
         try:
             db.run()
             if options.output is not None:

@@ -42,9 +42,11 @@ class Packet:
     name: str  # the stream or view; for DELTA and CLOCK empty
     port: int  # -1 where no port is meant
     order: int  # the place among packets of its kind: splits in source order, shards below an exchange by number
-    body: bytes
+    body: bytes | pa.RecordBatch  # rows for the outside are written where they are made, and never become bytes
 
     def batch(self) -> pa.RecordBatch:
+        if isinstance(self.body, pa.RecordBatch):
+            return self.body
         with pa.ipc.open_stream(self.body) as reader:
             return reader.read_next_batch()
 

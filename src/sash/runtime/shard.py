@@ -77,7 +77,7 @@ class Shard:
         """Show what tables hold to the operators that are not known, since they are new."""
         rows = {}
         for port in self._ports:
-            if port.stream in tables:
+            if port.stream is not None and port.stream in tables:
                 columns = tables[port.stream].columns
                 lanes = encode(columns, port.spec.layout, self._interner)
                 ones = np.ones(len(lanes), np.int64)
@@ -124,7 +124,7 @@ class Shard:
         late = intake.take(packet.batch(), late_below)
         # A stream with several ports has every row several times; the first port speaks of it.
         if late.num_rows and packet.port == self._job.ports_of(packet.name)[0].number:
-            yield Packet(OUTSIDE, self._shard, Cargo.LATE, packet.name, -1, packet.order, batch_body(late))
+            yield Packet(OUTSIDE, self._shard, Cargo.LATE, packet.name, -1, packet.order, late)
 
     def _flushed(self, view: View, feed: Feed) -> Feed:
         """What EMIT EVERY holds back comes out at the end, stamped with the last instant."""
@@ -212,7 +212,7 @@ class Shard:
         if not len(net):
             return
         changes = self._to_arrow(view, repeat(net, np.abs(net.weight)))
-        yield Packet(OUTSIDE, self._shard, Cargo.CHANGES, view.name, -1, self._shard, batch_body(changes))
+        yield Packet(OUTSIDE, self._shard, Cargo.CHANGES, view.name, -1, self._shard, changes)
         whole = self._net[view.name].over_all(net)
         columns = decode(whole.rows, view.spec.layout, self._interner)
         batch = pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=[*view.schema.names, "_weight"])

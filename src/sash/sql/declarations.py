@@ -1,4 +1,4 @@
-"""CREATE STREAM and CREATE TABLE: what they declare about rows, time and the source. CREATE AGGREGATE: an expression."""
+"""CREATE STREAM and CREATE TABLE, what they say about rows, time and the source; CREATE AGGREGATE, an expression."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Aggregates that users define by an expression of others, put in the place of their calls.
 
     CREATE AGGREGATE rms(x DOUBLE) RETURNS DOUBLE AS SQRT(SUM(x * x) / COUNT(x))
-    rms(a + b)      CAST(SQRT(SUM(CAST(a + b AS DOUBLE) * CAST(a + b AS DOUBLE)) / COUNT(CAST(a + b AS DOUBLE))) AS DOUBLE)
+    rms(a)      CAST((SQRT(SUM(CAST(a AS DOUBLE) * CAST(a AS DOUBLE)) / COUNT(CAST(a AS DOUBLE)))) AS DOUBLE)
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from decimal import Decimal
 from sqlglot import exp
 
 from sash.errors import SashError
-from sash.sql.binder.aggregate_functions import Written, is_aggregate, written
+from sash.sql.binder.aggregate_functions import is_aggregate
+from sash.sql.binder.written_calls import Written, written
 
 # What DuckDB must know for the text to run.
 MACROS = (

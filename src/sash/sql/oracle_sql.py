@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from sash.errors import SashError
 from sash.logical import nodes
-from sash.logical.nodes import Pairing, WindowKind, WindowSpec
+from sash.logical.nodes import WindowKind, WindowSpec
 from sash.logical.streams import StreamSpec
 from sash.schema import Schema
 from sash.sql.binder import bind
@@ -28,6 +28,7 @@ from sash.sql.catalog import Catalog
 from sash.sql.dialect import DefaultWindow, default_window
 from sash.sql.macros import expand_macros
 from sash.sql.oracle_aggregates import rewrite_aggregates
+from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, OracleSequence
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
 from sash.sql.statements import ParsedQuery
 from sash.sql.stream_syntax import (
@@ -42,52 +43,6 @@ from sash.sql.stream_syntax import (
 from sash.sql.window_clause import WindowClause
 
 _UNBOUNDED = WindowSpec(WindowKind.UNBOUNDED)
-
-
-@dataclass(frozen=True)
-class OracleInput:
-    """What the table `input_<position>` must hold: a stream or view by its name, the answer of a query, or more.
-
-    A window is given for every stream, and for a view or query of which a stream is read (`reads` says which); None
-    means the relation itself.
-    """
-
-    position: int
-    name: str | None
-    window: WindowSpec | None
-    query: ParsedQuery | None = None
-    reads: str = "ISTREAM"
-    sequence: OracleSequence | None = None
-    is_right: bool = False  # which half of the sequence's pairs
-    minus: OracleMinus | None = None
-
-
-@dataclass(frozen=True)
-class OracleSequence:
-    """Two streams; `sql` gives the pairs of rows, by their `_row` numbers, that the condition lets meet."""
-
-    left: OracleInput
-    right: OracleInput
-    sql: str
-    pairing: Pairing
-    within: int | None
-
-
-@dataclass(frozen=True)
-class OracleMinus:
-    left: OracleInput
-    right: OracleInput
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class OracleQuery:
-    """Text and inputs; `emit` is the period of EMIT EVERY."""
-
-    sql: str
-    inputs: tuple[OracleInput, ...]
-    emit: int | None = None
 
 
 def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:

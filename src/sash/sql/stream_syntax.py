@@ -30,6 +30,7 @@ _WINDOW, _PAIRING, _WITHIN, _KIND, _WRITTEN = "window", "pairing", "within", "ki
 _STREAMS = ("ISTREAM", "DSTREAM", "RSTREAM")
 _LENGTHS = (TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL)
 _WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY")
+_ENDS_OF_INPUT = ("MINUS", "EXCEPT", "UNION", "INTERSECT", "JOIN", "WHERE", "ORDER BY", "LIMIT", ",")
 _AFTER_SET_OPERATOR = ("SELECT", "ALL", "DISTINCT", "VALUES", "WITH", "FROM")
 
 
@@ -169,16 +170,19 @@ class StreamParser(SparkParser):
         """Whether this MINUS stands between two inputs, not between two queries."""
         if any(self._sees(MINUS, word) for word in _AFTER_SET_OPERATOR):
             return False
-        if not self._sees(MINUS, "("):
-            return True
-        place, depth = self._index + 1, 0
-        while place < len(self._tokens):
-            depth += {"(": 1, ")": -1}.get(self._tokens[place].text, 0)
-            if depth == 0:
-                break
-            place += 1
-        rest = [token.text.upper() for token in self._tokens[place + 1 :]]
-        return "ON" in rest[: next((n for n, word in enumerate(rest) if word in ("MINUS", "UNION", ")", "WHERE")), None)]
+        return not self._sees(MINUS, "(") or self._has_condition(self._index + 1)
+
+    def _has_condition(self, place: int) -> bool:
+        """Whether ON follows the parentheses that open at a token, before another clause or query begins."""
+        depth = 0
+        for token in self._tokens[place:]:
+            word = token.text.upper()
+            depth += {"(": 1, ")": -1}.get(word, 0)
+            if depth < 0 or (depth == 0 and word in _ENDS_OF_INPUT):
+                return False
+            if depth == 0 and word == "ON":
+                return True
+        return False
 
 
 _PAIRINGS = choices(Pairing.__members__)

@@ -22,7 +22,8 @@ from sash.schema import BEGINNING, FOREVER, Schema
 from sash.sql.binder import bind
 from sash.sql.catalog import Catalog
 from sash.sql.define import define
-from sash.sql.oracle_sql import OracleInput, OracleMinus, OracleSequence, duckdb_query
+from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleSequence
+from sash.sql.oracle_sql import duckdb_query
 from sash.sql.parse import parse_statements
 from sash.sql.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, ParsedQuery
 from sash.testing.arrivals import Rows, check_names, read_rows, split_late

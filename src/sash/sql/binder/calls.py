@@ -12,7 +12,8 @@ from sqlglot import exp
 from sash.errors import SqlError, choices
 from sash.scalar.nodes import Column
 from sash.sql.binder import aggregate_functions
-from sash.sql.binder.aggregate_functions import BoundCall, bind_call, written
+from sash.sql.binder.aggregate_functions import bind_call
+from sash.sql.binder.written_calls import BoundCall, written
 from sash.sql.places import fault
 
 if TYPE_CHECKING:

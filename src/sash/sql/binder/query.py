@@ -32,7 +32,8 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
         _check_bag(tree)
         plan = bind_query(tree, Context(catalog, text))
         if is_unlimited(plan):
-            raise fault(tree.find(exp.Window), "ROW_NUMBER needs a limit", "keep the first rows: WHERE rn <= 10 around it")
+            hint = "keep the first rows: WHERE rn <= 10 around it"
+            raise fault(tree.find(exp.Window), "ROW_NUMBER needs a limit", hint)
         plan = _listed(plan, columns) if columns else _checked(plan, tree)
         return plan if query.emit is None else Emit(plan, query.emit)
 

@@ -1,6 +1,6 @@
 """Subqueries that stand for values, as inputs of one row each.
 
-Those that groups are made of are joined with the other inputs; those that expressions over groups read, with the groups.
+Those that groups are made of are joined with the other inputs; those that are read over groups, with the groups.
 """
 
 from __future__ import annotations

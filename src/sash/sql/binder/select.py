@@ -1,4 +1,4 @@
-"""SELECT: inputs joined and filtered, grouped where there is something to group, then projected and cut to first rows."""
+"""SELECT: inputs joined and filtered, grouped where there are groups, then projected and cut to first rows."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from sash.sql.stream_syntax import pairing_of, window_of, within_of
 
 
 def sequence(scope: Scope, first: int, joins: Many[exp.Join], context: Context) -> Part:
-    """The inputs of a scope from number `first` on, one for every join and the one before them, as one windowed part."""
+    """The inputs of a scope from number `first` on, one more than there are joins, as one windowed part."""
     stream = _stream(scope.inputs[first])
     for place, join in enumerate(joins, first + 1):
         only(join, ("this", "kind", "on"))

@@ -1,0 +1,54 @@
+"""What the oracle must put into the tables of a rewritten query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sash.logical.nodes import Pairing, WindowSpec
+from sash.sql.statements import ParsedQuery
+
+
+@dataclass(frozen=True)
+class OracleInput:
+    """What the table `input_<position>` must hold: a stream or view by its name, the answer of a query, or more.
+
+    A window is given for every stream, and for a view or query of which a stream is read (`reads` says which); None
+    means the relation itself.
+    """
+
+    position: int
+    name: str | None
+    window: WindowSpec | None
+    query: ParsedQuery | None = None
+    reads: str = "ISTREAM"
+    sequence: OracleSequence | None = None
+    is_right: bool = False  # which half of the sequence's pairs
+    minus: OracleMinus | None = None
+
+
+@dataclass(frozen=True)
+class OracleSequence:
+    """Two streams; `sql` gives the pairs of rows, by their `_row` numbers, that the condition lets meet."""
+
+    left: OracleInput
+    right: OracleInput
+    sql: str
+    pairing: Pairing
+    within: int | None
+
+
+@dataclass(frozen=True)
+class OracleMinus:
+    left: OracleInput
+    right: OracleInput
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OracleQuery:
+    """Text and inputs; `emit` is the period of EMIT EVERY."""
+
+    sql: str
+    inputs: tuple[OracleInput, ...]
+    emit: int | None = None

@@ -14,13 +14,13 @@ from sash.logical.streams import StreamSpec
 from sash.optimizer.optimize import optimize
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
-from sash.physical.placement import Expiry
+from sash.physical.placement import Expiry, place_view
 from sash.sql.binder import bind
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows, bind_change
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
-from sash.sql.define import define
+from sash.sql.define import Definition, define
 from sash.sql.parse import parse_statements
-from sash.sql.places import Name
+from sash.sql.places import Name, at, within
 from sash.sql.statements import (
     Advance,
     CreateAggregate,
@@ -65,8 +65,7 @@ class Declarations(ABC):
 
     def _carry_out(self, statement: Statement) -> pa.Table | None:
         if isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
-            if define(statement, self.catalog):
-                self._changed()
+            self._define(statement)
         elif isinstance(statement, Advance):
             self._advance(statement)
         elif isinstance(statement, Insert | Update | Delete):
@@ -82,6 +81,20 @@ class Declarations(ABC):
                 "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
             )
         return None
+
+    def _define(self, statement: Definition) -> None:
+        """A view that cannot be run is refused at once, and nothing is changed."""
+        before = dict(self.catalog.views)
+        if not define(statement, self.catalog):
+            return
+        if isinstance(statement, CreateView) and statement.is_materialized:
+            try:
+                with within(statement.source.text), at(statement.name):
+                    place_view(optimize(self._view(statement.name.text).plan), 1, self.expiry)
+            except SashError:
+                self.catalog.views = before
+                raise
+        self._changed()
 
     def explain(self, plan: Plan) -> str:
         """What a plan means, and how it will be run."""

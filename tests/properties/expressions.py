@@ -65,7 +65,7 @@ def condition(draw: st.DrawFn, scope: Sequence[Column], depth: int = 1) -> str:
 
 
 @st.composite
-def equality(draw: st.DrawFn, left: Sequence[Column], right: Sequence[Column], plain: bool = False) -> str:
+def equality(draw: st.DrawFn, left: Sequence[Column], right: Sequence[Column]) -> str:
     """A comparison of two columns, one of each side, of one type if there is a pair, else of what can be compared."""
     pairs = [(one, other) for one in left for other in right if one.type == other.type]
     if pairs:

@@ -193,8 +193,10 @@ class Maker:
     def _minus(self, depth: int, types: Sequence[Type] | None) -> Answer:
         left, x = self._named(depth)
         right, y = self._named(depth)
-        on = self._draw(equality(self._scope(left, x), self._scope(right, y), plain=True))
-        return self._projected(f"FROM {left.sql} {x} MINUS {right.sql} {y} ON {on}", self._scope(left, x), types)
+        one, other = self._scope(left, x), self._scope(right, y)
+        pairs = [f"{a.text} = {b.text}" for a in one for b in other if a.type == b.type]
+        minus = f" MINUS {right.sql} {y} ON {self._draw(st.sampled_from(pairs))}" if pairs else ""
+        return self._projected(f"FROM {left.sql} {x}{minus}", one, types)
 
     def _grouped(self, depth: int, is_outermost: bool) -> Answer:
         source, alias = self._named(depth)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings
-from sash.operators.columns import evaluate_over
+from sash.operators.columns import evaluate_delta
 from sash.physical.specs import FilterSpec
 
 
@@ -30,6 +30,6 @@ class Filter(Operator):
         (delta,) = inputs
         if not len(delta):
             return delta
-        is_kept = evaluate_over(self._predicate, delta.rows, self.layout, self._surroundings)
+        is_kept = evaluate_delta(self._predicate, delta, self.layout, self._surroundings)
         mask = np.asarray(pc.fill_null(is_kept, False))
         return delta if mask.all() else delta.take(mask)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.operators.base import Operator, Surroundings
-from sash.operators.columns import evaluate_over
+from sash.operators.columns import evaluate_delta
 from sash.physical.specs import ProjectSpec
 from sash.scalar.nodes import Column
 from sash.state.lanes import encode_column
@@ -37,7 +37,7 @@ class Project(Operator):
             if isinstance(expression, Column):
                 self._copy(delta.rows, expression.index, rows, place)
             else:
-                array = evaluate_over(expression, delta.rows, self._input, self._surroundings)
+                array = evaluate_delta(expression, delta, self._input, self._surroundings)
                 encode_column(rows, place, array, self.layout, self._surroundings.interner)
         return delta.with_rows(rows)
 

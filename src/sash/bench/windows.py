@@ -1,0 +1,209 @@
+"""The engine against bare loops, over windows of growing size.
+
+One thread, from encoded rows to the net changes of every instant. Both are given the same rows in the same steps; only the steps
+after the window has filled are timed, in CPU time, so other work on the machine counts as little as can be. Both must give the
+same changes: their number and a checksum over rows, instants and weights.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s
+from sash.errors import SashError
+from sash.kernels import bare
+from sash.operators.changes import NetChanges
+from sash.physical.specs import PortSpec
+from sash.runtime.graph import Feed, Graph
+from sash.scalar.failures import Failures
+from sash.schema import FOREVER
+from sash.session import Database
+from sash.state.arena import Arena
+from sash.state.interner import Interner
+
+GAP = 1000  # microseconds from row to row, on average
+STEP = 1 << 15  # rows of each stream that are worked off at once
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+LEAST_ROWS = 1_000_000
+TURNS = 3  # windows of rows that are played, one to fill them
+ROOM = 8  # changes a row at most, on average over a step
+
+STREAMS = """
+    CREATE STREAM a (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM b (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;
+    CREATE MATERIALIZED VIEW answer AS """
+
+
+@dataclass(frozen=True)
+class Query:
+    """SQL with a window to fill in, the loop that does the same, and how many streams and keys it has."""
+
+    name: str
+    sql: str
+    loop: Callable[..., int]
+    streams: int
+    keys: int | None = None  # None: as many as the window has rows
+
+    def statements(self, window: int) -> str:
+        return STREAMS + self.sql.replace("[]", f"[RANGE {window * GAP} MICROSECONDS]")
+
+
+QUERIES = (
+    Query("select", "SELECT k, v FROM a [] WHERE v < 500", bare.bare_select, 1),
+    Query("count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare.bare_group, 1, keys=10_000),
+    Query("distinct", "SELECT DISTINCT k FROM a []", bare.bare_distinct, 1),
+    Query("join", "SELECT a.k, a.v, b.v AS w FROM a [] JOIN b [] ON a.k = b.k", bare.bare_join, 2),
+    Query("union all", "SELECT k, v FROM a [] UNION ALL SELECT k, v FROM b []", bare.bare_union, 2),
+    Query("except all", "SELECT k FROM a [] EXCEPT ALL SELECT k FROM b []", bare.bare_except, 2),
+    Query("intersect", "SELECT k FROM a [] INTERSECT SELECT k FROM b []", bare.bare_intersect, 2),
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Nanoseconds of a row, each run's."""
+
+    query: str
+    window: int
+    rows: int
+    changes: int
+    engine: list[float]
+    bare: list[float]
+
+    @property
+    def ratio(self) -> float:
+        """1 is as fast as the bare loop."""
+        return statistics.median(self.bare) / statistics.median(self.engine)
+
+
+@dataclass(frozen=True)
+class Input:
+    """Rows of one or two streams, their lanes being ts, k, v and the mask, cut at the same instants."""
+
+    query: Query
+    window: int
+    rows: tuple[Int64s, ...]
+
+    @property
+    def fill(self) -> int:
+        """The instant at which the windows have filled."""
+        return self.window * GAP
+
+    def steps(self) -> Iterator[tuple[int, list[Int64s]]]:
+        """An instant and the rows before it, again and again."""
+        end = int(max(rows[-1, 0] for rows in self.rows)) + 1
+        cuts = sorted({*range(STEP * GAP, end, STEP * GAP), self.fill, end})
+        starts = [0] * len(self.rows)
+        for cut in cuts:
+            stops = [int(np.searchsorted(rows[:, 0], cut)) for rows in self.rows]
+            yield cut, [rows[start:stop] for rows, start, stop in zip(self.rows, starts, stops, strict=True)]
+            starts = stops
+
+
+class Runner(Protocol):
+    """Works off a step."""
+
+    def step(self, rows: list[Int64s], now: int) -> Delta: ...
+
+
+class EngineRunner:
+    """The operators of the query, as a shard runs them."""
+
+    def __init__(self, input_: Input) -> None:
+        database = Database()
+        database.execute(input_.query.statements(input_.window))
+        job, interner = database.planned(1), Interner(arena := Arena.anonymous())
+        self._ports = [port.spec for port in sorted(job.ports, key=lambda port: str(port.stream))]
+        self._view = job.views[0].spec
+        self._graph = Graph([self._view], arena, interner, Failures())
+        self._net = NetChanges(self._view.layout, interner)
+
+    def step(self, rows: list[Int64s], now: int) -> Delta:
+        feeds: dict[PortSpec, Feed] = {}
+        for port, lines in zip(self._ports, rows, strict=True):
+            ts, ones = np.ascontiguousarray(lines[:, 0]), np.ones(len(lines), np.int64)
+            feeds[port] = Feed(Delta(lines, ts, np.full(len(lines), FOREVER), ones), now, 0)
+        return self._net.per_instant(self._graph.step(feeds, [self._view])[self._view].delta)
+
+
+class BareRunner:
+    """The loop that can do nothing but this query. Its arrays are made before, its output is written over at every step."""
+
+    def __init__(self, input_: Input) -> None:
+        self._loop, self._size = input_.query.loop, input_.window * GAP
+        longest = max(max(map(len, rows)) for _, rows in input_.steps())
+        ring = 1 << (2 * input_.window + longest).bit_length()
+        self._registers, self._rings = np.zeros(4, np.int64), np.zeros((input_.query.streams, ring, bare.RING_LANES), np.int64)
+        self._counts = np.zeros((input_.query.keys or input_.window, 2), np.int64)
+        room = ROOM * len(input_.rows) * longest + 1024
+        width = EngineRunner(input_)._view.layout.width
+        self._out = Delta.room(room, width)
+
+    def step(self, rows: list[Int64s], now: int) -> Delta:
+        out = self._out
+        count = self._loop(
+            rows[0], rows[-1], self._size, now, self._registers, self._rings, self._counts, out.rows, out.ts, out.weight
+        )
+        return out.slice(0, count)
+
+
+def make_input(query: Query, window: int, rows: int, seed: int = 1) -> Input:
+    """`rows` of each stream at random instants; keys and values are uniform."""
+    chance = np.random.default_rng(seed)
+    streams = []
+    for _ in range(query.streams):
+        lanes = np.zeros((rows, 4), np.int64)
+        lanes[:, 0] = np.cumsum(chance.integers(0, 2 * GAP, rows, endpoint=True))
+        lanes[:, bare.KEY] = chance.integers(0, query.keys or window, rows)
+        lanes[:, bare.VALUE] = chance.integers(0, 2 * bare.LIMIT, rows)
+        streams.append(lanes)
+    return Input(query, window, tuple(streams))
+
+
+def measure(query: Query, window: int, repeat: int = 5, least_rows: int = LEAST_ROWS) -> Measured:
+    """Engine and bare loop in turns."""
+    input_ = make_input(query, window, max(TURNS * window, least_rows // query.streams))
+    changes = _check(input_)
+    engine, loop = [], []
+    for _ in range(repeat):
+        engine.append(_nanoseconds(EngineRunner(input_), input_))
+        loop.append(_nanoseconds(BareRunner(input_), input_))
+    return Measured(query.name, window, sum(map(len, input_.rows)), changes, engine, loop)
+
+
+def _nanoseconds(runner: Runner, input_: Input) -> float:
+    """CPU time of a row once the windows are full."""
+    spent, count = 0.0, 0
+    for now, rows in input_.steps():
+        started = time.process_time()
+        runner.step(rows, now)
+        if now > input_.fill:
+            spent += time.process_time() - started
+            count += sum(map(len, rows))
+    return 1e9 * spent / count
+
+
+def _check(input_: Input) -> int:
+    """Both give the same changes in every step; how many in all. Kernels are compiled on the way."""
+    engine, loop, changes = EngineRunner(input_), BareRunner(input_), 0
+    for now, rows in input_.steps():
+        mine, theirs = engine.step(rows, now), loop.step(rows, now)
+        if len(mine) != len(theirs) or checksum(mine) != checksum(theirs):
+            raise SashError(f'"{input_.query.name}" gives other changes than its bare loop before instant {now}')
+        changes += len(mine)
+    return changes
+
+
+def checksum(delta: Delta) -> int:
+    """The same for the same changes in any order within an instant."""
+    state = delta.ts.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for lane in range(delta.rows.shape[1]):
+        state = (state ^ delta.rows[:, lane].astype(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
+        state ^= state >> np.uint64(29)
+    return int((state * delta.weight.astype(np.uint64)).sum(dtype=np.uint64))

@@ -144,6 +144,10 @@ OPERATORS = (
            "[RANGE 5 SECONDS]"),
     _shape("chronicle", "SELECT b.bidder, a.seller FROM bids b FOLLOWED BY asks a USING CHRONICLE ON b.auction = a.auction "
            "WITHIN 6 SECONDS [RANGE 5 SECONDS]"),
+    _shape("table_union", "SELECT region FROM sellers UNION SELECT bidder FROM bids [RANGE 4 SECONDS]"),
+    _shape("table_left", "SELECT s.seller, b.price FROM sellers s LEFT JOIN bids [RANGE 3 SECONDS] b ON s.seller = b.bidder"),
+    _shape("two_totals", "SELECT MIN(price) AS m FROM bids [RANGE 4 SECONDS] UNION ALL SELECT COUNT(*) FROM quiet [RANGE 4 SECONDS]"),
+    _shape("texts", "SELECT tag, STRING_AGG(bidder, '+') AS who, MAX_BY(bidder, price) AS best FROM bids [RANGE 6 SECONDS] GROUP BY tag"),
     _shape("deep", "SELECT who, COUNT(*) AS n FROM (SELECT bidder AS who FROM bids [RANGE 6 SECONDS] EXCEPT "
            "SELECT seller FROM asks [RANGE 3 SECONDS]) GROUP BY who",
            "SELECT b.price, v.n FROM bids [ROWS 4] b LEFT JOIN INNER v ON b.bidder = v.who"),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import sqlglot
@@ -44,7 +44,9 @@ class Words(Spark):
     """Spark SQL as it is today: with the ordered-set aggregates of the standard."""
 
     class Generator(Spark.Generator):
-        TRANSFORMS = {kind: how for kind, how in Spark.Generator.TRANSFORMS.items() if kind is not sqlglot.exp.WithinGroup}
+        TRANSFORMS: ClassVar = {
+            kind: how for kind, how in Spark.Generator.TRANSFORMS.items() if kind is not sqlglot.exp.WithinGroup
+        }
 
 
 def load(file: str) -> list[Case]:

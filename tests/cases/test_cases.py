@@ -32,6 +32,19 @@ def test_tables_in_any_order(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", parameters("cases.jsonl"))
+def test_a_view_over_tables_that_have_rows(case: Case) -> None:
+    """Half of the rows are there before the view is made, half come after it."""
+    db = connect()
+    for table in case["setup"]:
+        declare(db, "TABLE", table)
+        push(db, table["table"], table["rows"][::2])
+    create_views(db, case, unordered(case["query_spark"]))
+    for table in case["setup"]:
+        push(db, table["table"], table["rows"][1::2])
+    check(case["expected"], rows_of(db))
+
+
+@pytest.mark.parametrize("case", parameters("cases.jsonl"))
 def test_unbounded_streams(case: Case) -> None:
     if not any(table["rows"] for table in case["setup"]):
         pytest.skip("an answer over streams begins with their first row")

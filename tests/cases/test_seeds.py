@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import pytest
 
-import sash
 from sash.physical.placement import Expiry
 from sash.session import Database
 from sash.testing.comparing import assert_same
@@ -25,7 +24,7 @@ Row = tuple[object, ...]
 
 @pytest.fixture(params=WAYS)
 def db(request: pytest.FixtureRequest) -> Database:
-    return sash.connect(expiry=request.param)
+    return Database(expiry=request.param)
 
 
 def push(db: Database, stream: str, *rows: Row) -> None:
@@ -185,7 +184,8 @@ def test_a_distinct_value_stays_while_a_younger_duplicate_lives(db: Database) ->
 def test_join_results_do_not_expire_in_the_order_they_came(db: Database) -> None:
     """Fig. 5: t joins a younger row than u does, so the pair of u comes later and goes earlier."""
     db.execute(
-        "CREATE STREAM w1 (ts TIMESTAMP, k INT) TIMESTAMP BY ts; CREATE STREAM w2 (ts TIMESTAMP, k INT, name STRING) TIMESTAMP BY ts;"
+        "CREATE STREAM w1 (ts TIMESTAMP, k INT) TIMESTAMP BY ts;"
+        "CREATE STREAM w2 (ts TIMESTAMP, k INT, name STRING) TIMESTAMP BY ts;"
         "CREATE MATERIALIZED VIEW joined AS SELECT w2.name FROM w1 [RANGE 5 SECONDS] JOIN w2 [RANGE 5 SECONDS] ON w1.k = w2.k"
     )
     push(db, "w1", (1, 20), (3, 10))

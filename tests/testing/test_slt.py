@@ -39,7 +39,7 @@ def test_a_look_shows_what_is_new() -> None:
         ("late s\n@1 ann 1\n", "missing     1970-01-01T00:00:01 ann 1"),
         ("dead s\nno reason\n", "missing     no reason"),
         ("failures\n1 division by zero\n", "missing     1 division by zero"),
-        ("explain rows\nScan  s\nWindow\n", "the plan does not have, below the lines before: Window"),
+        ("explain rows\nScan  s\nWindow  [RANGE\n", "the plan does not have, below the lines before: Window  [RANGE"),
         ("error view\nSELECT k FROM s\n---- wrong\n", "there is no error"),
         ("error view\nSELECT x FROM s\n---- wrong\n", 'the error is another one: unknown column "x"'),
         ("error view\nSELECT x FROM s\n      ^\n---- unknown\n", "the error is at another place"),

@@ -128,8 +128,8 @@ class EngineRunner:
         feeds: dict[PortSpec, Feed] = {}
         for port, lines in zip(self._ports, rows, strict=True):
             ts, ones = np.ascontiguousarray(lines[:, 0]), np.ones(len(lines), np.int64)
-            feeds[port] = Feed(Delta(lines, ts, np.full(len(lines), FOREVER), ones), now, 0)
-        return self._net.per_instant(self._graph.step(feeds, [self._view])[self._view].delta)
+            feeds[port] = Feed(Delta(lines, ts, np.full(len(lines), FOREVER), ones), now)
+        return self._net.per_instant(self._graph.step(feeds, [self._view], {})[self._view].delta)
 
 
 class BareRunner:

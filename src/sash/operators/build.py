@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sash.operators.base import Operator, Surroundings
+from sash.operators.begin import Begin
 from sash.operators.changes import Deletions, Insertions
 from sash.operators.combine import Combine, UnionAll
 from sash.operators.emit import Emit
@@ -35,6 +36,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.SignedJoinSpec: SignedJoin,
     specs.LookupSpec: Lookup,
     specs.GroupBySpec: GroupBy,
+    specs.BeginSpec: Begin,
     specs.InsertionsSpec: Insertions,
     specs.DeletionsSpec: Deletions,
     specs.SnapshotsSpec: Snapshots,

@@ -34,11 +34,13 @@ from sash.logical.nodes import (
     Window,
     WindowKind,
     WindowSpec,
+    scans,
 )
 from sash.logical.patterns import Pattern
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
 from sash.physical.specs import (
+    BeginSpec,
     CombineSpec,
     CountWindowSpec,
     DeletionsSpec,
@@ -79,8 +81,13 @@ class Expiry(Enum):
 
 def place_view(plan: Plan, shards: int, expiry: Expiry) -> tuple[Spec, int]:
     """The spec of a view, which gives signed changes, and its level."""
-    placed = Placement(shards, expiry).place(plan, within(tuple(range(len(plan.schema)))), 1)
-    return signed(placed.spec), placed.level
+    found = scans(plan)
+    streams = tuple(sorted(scan.name for scan in found if not scan.is_table))
+    placed = Placement(shards, expiry, streams).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    spec = signed(placed.spec)
+    if streams and any(scan.is_table for scan in found):
+        spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
+    return spec, placed.level
 
 
 def signed(spec: Spec) -> Spec:
@@ -91,8 +98,9 @@ def signed(spec: Spec) -> Spec:
 class Placement:
     """Places plans on a number of shards."""
 
-    def __init__(self, shards: int, expiry: Expiry) -> None:
+    def __init__(self, shards: int, expiry: Expiry, streams: tuple[str, ...] = ()) -> None:
         self._shards = shards
+        self._streams = streams  # that the query reads
         self._expiry = expiry
         self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
 
@@ -249,7 +257,8 @@ class Placement:
     def _aggregate(self, plan: Aggregate, at_least: int) -> Placed:
         below = self.place(plan.input, within(plan.keys), at_least)
         keys = tuple(tuple(plan.keys.index(column) for column in key) for key in below.keys)
-        return Placed(GroupBySpec(signed(below.spec), plan.keys, plan.calls, plan.names), below.level, keys)
+        streams = () if plan.keys else self._streams
+        return Placed(GroupBySpec(signed(below.spec), plan.keys, plan.calls, plan.names, streams), below.level, keys)
 
 
 def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:

@@ -200,12 +200,20 @@ class GroupBySpec(UnarySpec):
     keys: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     names: tuple[str, ...]
+    streams: tuple[str, ...] = ()  # without keys: the one row is there from the first row of any of these on
 
     @cached_property
     def schema(self) -> Schema:
         fields = self.input.schema.fields
         types = [fields[key].type for key in self.keys] + [call.type for call in self.calls]
         return Schema(tuple(Field(n, t) for n, t in zip(self.names, types, strict=True)))
+
+
+@dataclass(frozen=True)
+class BeginSpec(UnarySpec):
+    """Nothing is shown before the first row of any of these streams: what was there already comes then."""
+
+    streams: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings
 from sash.operators.build import build
-from sash.physical.specs import PortSpec, Spec
+from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING
 from sash.state.arena import Arena
@@ -25,11 +25,10 @@ from sash.state.queue import DeltaQueue
 
 @dataclass(frozen=True)
 class Feed:
-    """What one step brings to a port: changes before `clock`, and the instant of the first row of the streams below."""
+    """What one step brings to a port, or makes of it: changes before `clock`."""
 
     delta: Delta
     clock: int
-    begin: int | None
 
 
 @dataclass
@@ -38,7 +37,6 @@ class Node:
 
     spec: Spec
     operator: Operator | None
-    reads_stream: bool  # and not tables only
     feeds: list[Feed]
     queues: list[DeltaQueue]
     readers: list[tuple[Node, int]] = field(default_factory=list)
@@ -64,16 +62,17 @@ class Graph:
         return set(self._nodes)
 
     def step(
-        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], newcomers: Mapping[PortSpec, Delta] | None = None,
+        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Mapping[str, int | None], newcomers: Mapping[PortSpec, Delta] | None = None,
         known: set[Spec] | None = None,
     ) -> dict[Spec, Feed]:
         """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
 
+        `begins` are the instants of the first rows of all streams.
         `newcomers` are changes only for those readers of a port that are not `known`: what others have seen already.
         """
         wanted, results = set(sinks), {}
         for spec, node in self._nodes.items():
-            feed = feeds[spec] if isinstance(spec, PortSpec) else self._work(node)
+            feed = feeds[spec] if isinstance(spec, PortSpec) else self._work(node, begins)
             for reader, side in node.readers:
                 reader.feeds[side] = feed
                 if newcomers and known is not None and isinstance(spec, PortSpec) and reader.spec not in known:
@@ -82,12 +81,21 @@ class Graph:
                 results[spec] = feed
         return results
 
-    def _work(self, node: Node) -> Feed:
+    def _work(self, node: Node, begins: Mapping[str, int | None]) -> Feed:
         assert node.operator is not None
         now = min(feed.clock for feed in node.feeds)
-        begin = min((feed.begin for feed in node.feeds if feed.begin is not None and _counts(feed, node)), default=None)
         inputs = [_due(feed.delta, queue, now) for feed, queue in zip(node.feeds, node.queues, strict=True)]
-        return Feed(node.operator.run(inputs, now, begin if self._is_first_shard else None), now, begin)
+        return Feed(node.operator.run(inputs, now, self._begin(node.spec, begins)), now)
+
+    def _begin(self, spec: Spec, begins: Mapping[str, int | None]) -> int | None:
+        """When the query of an operator begins, for those that show something before they have a row."""
+        is_total = isinstance(spec, GroupBySpec) and not spec.keys and self._is_first_shard
+        if not isinstance(spec, BeginSpec) and not is_total:
+            return None
+        assert isinstance(spec, BeginSpec | GroupBySpec)
+        if not spec.streams:
+            return BEGINNING  # tables were always there
+        return min((begin for begin in (begins[name] for name in spec.streams) if begin is not None), default=None)
 
     def _add(self, spec: Spec) -> Node:
         if spec in self._nodes:
@@ -98,19 +106,14 @@ class Graph:
         queues = [
             DeltaQueue(below.layout, scope.scope(f"waiting {side}"), self._interner) for side, below in enumerate(spec.inputs)
         ]
-        node = Node(spec, operator, reads_stream(spec), [NO_FEED] * len(sources), queues)
+        node = Node(spec, operator, [NO_FEED] * len(sources), queues)
         for side, source in enumerate(sources):
             source.readers.append((node, side))
         self._nodes[spec] = node
         return node
 
 
-NO_FEED = Feed(Delta.empty(0), BEGINNING, None)
-
-
-def _counts(feed: Feed, node: Node) -> bool:
-    """A query begins with the first row of a stream; the rows of its tables were always there."""
-    return not node.reads_stream or feed.begin != BEGINNING
+NO_FEED = Feed(Delta.empty(0), BEGINNING)
 
 
 def _due(delta: Delta, queue: DeltaQueue, now: int) -> Delta:
@@ -123,9 +126,3 @@ def _due(delta: Delta, queue: DeltaQueue, now: int) -> Delta:
     due, rest = delta.split(now)
     queue.append(rest)
     return due
-
-
-def reads_stream(spec: Spec) -> bool:
-    if isinstance(spec, PortSpec):
-        return reads_stream(spec.source) if spec.source is not None else not spec.is_table
-    return any(reads_stream(below) for below in spec.inputs)

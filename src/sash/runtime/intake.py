@@ -40,7 +40,8 @@ class Intake:
             late = batch.filter(pa.array(is_late))
             batch, ts = batch.filter(pa.array(~is_late)), ts[~is_late]
         if len(ts):
-            self._clock.took(int(ts.min()))
+            if not self._spec.is_table:
+                self._clock.took(int(ts.min()))
             rows = encode(batch.columns[: len(self._layout.schema)], self._layout, self._interner)
             self._came.append(Delta(rows, ts, np.full(len(ts), FOREVER), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
@@ -51,10 +52,10 @@ class Intake:
         if len(self._held) and len(came) and came.ts[0] < self._held.peek().ts[-1]:
             self._held.replace(in_order(Delta.concatenate([self._held.peek(), came], self._layout.width)))
         elif not len(self._held) and len(came) and came.ts[-1] < clock:
-            return Feed(came, clock, self._clock.begin)
+            return Feed(came, clock)
         else:
             self._held.append(came)
-        return Feed(self._held.take(clock), clock, self._clock.begin)
+        return Feed(self._held.take(clock), clock)
 
     def _stamps(self, batch: pa.RecordBatch) -> Int64s:
         if self._spec.is_table and WEIGHT not in batch.schema.names:

@@ -26,7 +26,7 @@ class Cargo(IntEnum):
     LATE = 3  # to shard 0, or outside: whole rows that came too late; name = stream
     DEAD = 4  # to shard 0, or outside: rows that could not be read: columns reason, line; name = stream
     DELTA = 5  # to a port behind an exchange: changes
-    CLOCK = 6  # to a port behind an exchange, from every shard below: {"clock": C, "begin": T or null}
+    CLOCK = 6  # to a port behind an exchange, from every shard below: {"clock": C}
     CHANGES = 7  # outside: changes of a view: _op, _ts, columns; name = view
     NET = 8  # outside: net change of a view in this step: columns, then _weight; name = view
     FACTS = 9  # outside: metrics of a step, {"rows": …, "clock": …, …}

@@ -59,7 +59,7 @@ class Shard:
         out = list(self._take_rows(own))
         is_end = self._take_controls(own)
         feeds = {port.spec: feed for port, feed in self._feeds(own)}
-        results = self._graph.step(feeds, self._sinks)
+        results = self._graph.step(feeds, self._sinks, self._begins)
         for view in self._views:
             out += self._changes(view, self._flushed(view, results[view.spec]) if is_end else results[view.spec])
         for port in self._exchanges:
@@ -83,7 +83,7 @@ class Shard:
                 ones = np.ones(len(lanes), np.int64)
                 rows[port.spec] = Delta(lanes, ones * self._least_clock, ones * FOREVER, ones)
         feeds = {port.spec: feed for port, feed in self._feeds([])}
-        results = self._graph.step(feeds, self._sinks, rows, known)
+        results = self._graph.step(feeds, self._sinks, self._begins, rows, known)
         return [packet for view in self._views for packet in self._changes(view, results[view.spec])]
 
     @property
@@ -117,7 +117,8 @@ class Shard:
                     yield from self._take_split(packet, late_below)
             for packet in group:
                 if packet.cargo is Cargo.SPLIT:
-                    self._clocks[name].saw(packet.facts()["greatest"])
+                    facts = packet.facts()
+                    self._clocks[name].saw(facts["first"], facts["greatest"])
 
     def _take_split(self, packet: Packet, late_below: int) -> Iterator[Packet]:
         intake = next(intake for intake in self._intakes if intake.port.number == packet.port)
@@ -164,6 +165,10 @@ class Shard:
             self._advance("", end)
 
     @property
+    def _begins(self) -> dict[str, int | None]:
+        return {name: clock.begin for name, clock in self._clocks.items()}
+
+    @property
     def _least_clock(self) -> int:
         return min((clock.clock for clock in self._clocks.values() if clock.clock != FOREVER), default=BEGINNING)
 
@@ -181,11 +186,10 @@ class Shard:
     def _receive(self, spec: PortSpec, packets: Sequence[Packet]) -> Feed:
         """Changes and clocks that all shards of the lower level sent."""
         clocks = [packet.facts() for packet in packets if packet.cargo is Cargo.CLOCK]
-        begins = [begin for begin in (facts["begin"] for facts in clocks) if begin is not None]
         bodies = [packet.batch() for packet in packets if packet.cargo is Cargo.DELTA]
         deltas = [self._from_arrow(batch, spec) for batch in bodies]
         clock = min((int(facts["clock"] or 0) for facts in clocks), default=BEGINNING)
-        return Feed(in_order(Delta.concatenate(deltas, spec.layout.width)), clock, min(begins, default=None))
+        return Feed(in_order(Delta.concatenate(deltas, spec.layout.width)), clock)
 
     def _from_arrow(self, batch: pa.RecordBatch, spec: PortSpec) -> Delta:
         columns = batch.columns[: -len(MARKS)]
@@ -196,7 +200,7 @@ class Shard:
     def _send(self, port: Port, feed: Feed) -> Iterator[Packet]:
         """Changes to the shards of a higher level, and to each the clock."""
         for shard in range(self._job.shards):
-            facts = facts_body({"clock": feed.clock, "begin": feed.begin})
+            facts = facts_body({"clock": feed.clock})
             yield Packet(port.level, shard, Cargo.CLOCK, "", port.number, self._shard, facts)
         if not len(feed.delta):
             return

@@ -38,9 +38,7 @@ class StreamClock:
 
     @property
     def begin(self) -> int | None:
-        """The instant of the first row that came to this shard; None while there was none."""
-        if self._spec.is_table:
-            return BEGINNING
+        """The instant of the first row; None while there was none."""
         first = int(self._registers[FIRST])
         return None if first == FOREVER else first
 
@@ -51,13 +49,16 @@ class StreamClock:
             return BEGINNING
         return max(self.greatest - self._spec.delay, int(self._registers[ADVANCED]))
 
-    def saw(self, greatest: int | None) -> None:
-        """A split was taken in somewhere; this is the greatest timestamp in it."""
-        if greatest is not None and not self._spec.is_table:
-            self._registers[GREATEST] = max(self.greatest, greatest)
+    def saw(self, first: int | None, greatest: int | None) -> None:
+        """A split was taken in, here or on another shard; these are the least and the greatest timestamp in it."""
+        if first is None or greatest is None or self._spec.is_table:
+            return
+        if first >= self.late_below:  # else it was late, and the least that was not is known only where it is
+            self.took(first)
+        self._registers[GREATEST] = max(self.greatest, greatest)
 
     def took(self, first: int) -> None:
-        """This shard took in rows that were not late; this is the least timestamp of them."""
+        """Rows were taken in that were not late; this is the least timestamp of them."""
         self._registers[FIRST] = min(int(self._registers[FIRST]), first)
 
     def advance(self, clock: int) -> None:

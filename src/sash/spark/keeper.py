@@ -61,7 +61,8 @@ class Keeper:
                 self._rebuild(arena_file, version)
             arena = arena_file.peek()
             try:
-                return self._engine(arena).step(packets)
+                made = self._engine(arena).step(packets)
+                return [packet for packet in made if packet.cargo not in (Cargo.CHANGES, Cargo.LATE)]
             finally:
                 arena.close()
 

@@ -119,45 +119,48 @@ class Oracle:
         if key not in self._catalog.views:
             raise SashError(f'unknown view "{name}"', f"views are: {choices(self.views)}")
         if key not in self._views:
-            self._views[key] = self._recomputed(self._queries[key], self._catalog.views[key].plan)
+            plan = self._catalog.views[key].plan
+            self._views[key] = self._recomputed(self._queries[key], plan, self._begin(plan))
         return self._views[key]
 
-    def _recomputed(self, query: ParsedQuery, plan: Plan) -> Recomputed:
+    def _recomputed(self, query: ParsedQuery, plan: Plan, begin: int) -> Recomputed:
         text = duckdb_query(query, self._catalog)
-        inputs = [self._relation(each) for each in text.inputs]
-        return Recomputed(self._duck, text.sql, inputs, plan.schema, self._begin(plan))
+        inputs = [self._relation(each, begin) for each in text.inputs]
+        return Recomputed(self._duck, text.sql, inputs, plan.schema, begin)
 
-    def _relation(self, item: OracleInput) -> Relation:
+    def _relation(self, item: OracleInput, begin: int) -> Relation:
+        """An input of a query; the queries in it begin with it."""
         if item.minus is not None:
-            return self._negation(item.minus)
+            return self._negation(item.minus, begin)
         if item.sequence is not None:
-            return self._half(item, item.sequence)
+            return self._half(item, item.sequence, begin)
         if item.window is not None:
-            arrivals, schema = self._stream(item)
+            arrivals, schema = self._stream(item, begin)
             return Windowed(arrivals, schema, item.window)
-        view = self._answer(item)
+        view = self._answer(item, begin)
         if view is not None:
             return view
         assert item.name is not None
         return Constant(self._rows[item.name.lower()], self._catalog.streams[item.name.lower()].schema)
 
-    def _stream(self, item: OracleInput) -> tuple[list[Arrival], Schema]:
+    def _stream(self, item: OracleInput, begin: int) -> tuple[list[Arrival], Schema]:
         """The rows of a stream, or of the stream that a view or query gives."""
-        view = self._answer(item)
+        view = self._answer(item, begin)
         if view is not None:
             return view.stream(item.reads, self.end), view.schema
         assert item.name is not None
         return self._arrivals[item.name.lower()], self._catalog.streams[item.name.lower()].schema
 
-    def _answer(self, item: OracleInput) -> Recomputed | None:
+    def _answer(self, item: OracleInput, begin: int) -> Recomputed | None:
         """The query or view that an input is, if it is one."""
         if item.query is not None:
-            return self._recomputed(item.query, bind(item.query, self._catalog))
+            return self._recomputed(item.query, bind(item.query, self._catalog), begin)
         is_view = item.name is not None and item.name.lower() in self._catalog.views
         return self._view(item.name) if is_view and item.name is not None else None
 
-    def _half(self, item: OracleInput, sequence: OracleSequence) -> Relation:
-        (left, left_schema), (right, right_schema) = self._stream(sequence.left), self._stream(sequence.right)
+    def _half(self, item: OracleInput, sequence: OracleSequence, begin: int) -> Relation:
+        sides = [self._stream(side, begin) for side in (sequence.left, sequence.right)]
+        (left, left_schema), (right, right_schema) = sides
         tables = [_numbered(left, left_schema), _numbered(right, right_schema)]
         meeting = {(one, other) for one, other in self._duck.run(sequence.sql, tables)}
         found = pairs(left, right, meeting, sequence.pairing, sequence.within)
@@ -166,8 +169,9 @@ class Oracle:
         width = len(left_schema)
         return Half(whole, slice(width, None) if item.is_right else slice(0, width))
 
-    def _negation(self, minus: OracleMinus) -> Relation:
-        return Negation(self._relation(minus.left), self._relation(minus.right), minus.left_keys, minus.right_keys)
+    def _negation(self, minus: OracleMinus, begin: int) -> Relation:
+        left, right = self._relation(minus.left, begin), self._relation(minus.right, begin)
+        return Negation(left, right, minus.left_keys, minus.right_keys)
 
 
 def _streams(plan: Plan) -> set[str]:

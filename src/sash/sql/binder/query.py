@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from sash.errors import SqlError
 from sash.logical.nodes import Emit, Plan
+from sash.sql.binder.beginnings import begin_together
 from sash.sql.binder.context import Context
 from sash.sql.binder.first_rows import first_rows
 from sash.sql.binder.inputs import renamed
@@ -30,7 +31,7 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     with within(text):
         tree = expand_macros(query.tree, catalog)
         _check_bag(tree)
-        plan = bind_query(tree, Context(catalog, text))
+        plan = begin_together(bind_query(tree, Context(catalog, text)), catalog)
         if is_unlimited(plan):
             hint = "keep the first rows: WHERE rn <= 10 around it"
             raise fault(tree.find(exp.Window), "ROW_NUMBER needs a limit", hint)

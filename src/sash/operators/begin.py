@@ -1,0 +1,40 @@
+"""The beginning of a query that reads tables and streams.
+
+Delta rule:  as the input, but what was there before the first row of a stream comes with that row
+State:       changes that wait for it
+Output:      as the input
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta
+from sash.operators.base import Operator, Surroundings
+from sash.physical.specs import BeginSpec
+from sash.state.queue import DeltaQueue
+
+
+class Begin(Operator):
+    """Show nothing before the query begins."""
+
+    def __init__(self, spec: BeginSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._waiting = DeltaQueue(spec.layout, surroundings.scope, surroundings.interner)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        if begin is None:
+            self._waiting.append(delta)
+            return self.nothing
+        if len(delta) and delta.ts[0] < begin:
+            delta = Delta(delta.rows, np.maximum(delta.ts, begin), delta.expiry, delta.weight)
+        if len(self._waiting):
+            waiting = self._waiting.peek().copy()
+            self._waiting.replace(Delta(waiting.rows, np.maximum(waiting.ts, begin), waiting.expiry, waiting.weight))
+        elif not len(delta) or delta.ts[-1] < now:
+            return delta
+        self._waiting.append(delta)
+        return self._waiting.take(now)

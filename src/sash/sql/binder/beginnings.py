@@ -1,0 +1,64 @@
+"""A query begins as a whole: with the first row of any stream that it reads.
+
+From then on every aggregate without GROUP BY has its row, also one in a subquery whose own streams are still empty:
+
+    SELECT * FROM bids WHERE price > (SELECT COUNT(*) FROM asks)        bids before the first ask are compared with 0
+
+So such an aggregate also reads the query's other streams, and nothing of them. A view is a query of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sash.logical.nodes import (
+    Aggregate,
+    Combination,
+    Combine,
+    Emit,
+    Filter,
+    Join,
+    Minus,
+    Plan,
+    Project,
+    Scan,
+    Sequence,
+    Window,
+    WindowKind,
+    WindowSpec,
+    scans,
+)
+from sash.scalar.nodes import Literal
+from sash.schema import BOOLEAN, Schema
+from sash.sql.catalog import Catalog
+
+
+def begin_together(plan: Plan, catalog: Catalog) -> Plan:
+    """The plan of a query, its aggregates there from the beginning of the whole."""
+    views = [view.plan for view in catalog.views.values()]
+    known = {id(plan) for plan in views} | {id(plan.input) for plan in views if isinstance(plan, Emit)}
+    return _begun(plan, _streams(plan), known)
+
+
+def _begun(plan: Plan, streams: set[Scan], views: set[int]) -> Plan:
+    if id(plan) in views or isinstance(plan, Scan):
+        return plan
+    if isinstance(plan, Join | Combine | Minus | Sequence):
+        left, right = _begun(plan.left, streams, views), _begun(plan.right, streams, views)
+        return plan if left is plan.left and right is plan.right else replace(plan, left=left, right=right)  # type: ignore[arg-type]
+    below = _begun(plan.input, streams, views)
+    if isinstance(plan, Aggregate) and not plan.keys:
+        for scan in sorted(streams - _streams(below), key=lambda scan: scan.name):
+            below = Combine(below, _nothing(scan, below.schema), Combination.UNION_ALL)
+    return plan if below is plan.input else replace(plan, input=below)  # type: ignore[arg-type]
+
+
+def _nothing(scan: Scan, schema: Schema) -> Plan:
+    """No row of a stream, in the columns of another schema."""
+    nulls = tuple(Literal(None, type_) for type_ in schema.types)
+    now = Window(scan, WindowSpec(WindowKind.NOW))
+    return Project(Filter(now, Literal(False, BOOLEAN)), nulls, schema.names)
+
+
+def _streams(plan: Plan) -> set[Scan]:
+    return {scan for scan in scans(plan) if not scan.is_table}

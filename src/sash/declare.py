@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,10 +13,13 @@ from sash.errors import SashError, choices
 from sash.logical.explain import explain
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
+from sash.logical.user_aggregates import UserAggregate
 from sash.optimizer.optimize import optimize
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
 from sash.physical.placement import Expiry, place_view
+from sash.scalar.build import function_names
+from sash.scalar.user_functions import UserFunction
 from sash.sql.binder import bind
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows, bind_change
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
@@ -36,6 +41,7 @@ from sash.sql.statements import (
     Statement,
     Update,
 )
+from sash.sql.type_names import parse_type
 
 
 class Declarations(ABC):
@@ -52,6 +58,19 @@ class Declarations(ABC):
         for statement in parse_statements(sql):
             result = self._carry_out(statement)
         return result
+
+    def register(
+        self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None = None
+    ) -> None:
+        """Code of the user, by name in SQL: a function over Arrow arrays, with the types of its parameters, or, without them, a
+        class that aggregates (`sash.logical.user_aggregates` says how it is made)."""
+        if name.lower() in self.catalog.code or name.lower() in function_names():
+            raise SashError(f'there is a function "{name}" already', "choose another name")
+        if parameters is None:
+            self.catalog.code[name.lower()] = UserAggregate(name, parse_type(returns), code)
+        else:
+            types = tuple(parse_type(parameter) for parameter in parameters)
+            self.catalog.code[name.lower()] = UserFunction(name, types, parse_type(returns), code)
 
     @abstractmethod
     def _changed(self) -> None:

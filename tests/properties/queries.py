@@ -102,7 +102,7 @@ class Maker:
 
     def _join(self, depth: int, types: Sequence[Type] | None) -> Answer:
         left, x = self._named(depth)
-        right, y = self._named(depth, may_be_table=True)
+        right, y = self._named(depth)
         one, other = self._scope(left, x), self._scope(right, y)
         on = [self._draw(equality(one, other)) for _ in range(self._draw(st.integers(1, 2)))]
         if self._one_in(3):
@@ -235,12 +235,12 @@ class Maker:
         call, type_ = self._draw(st.sampled_from(choices))
         return call + filtered, type_
 
-    def _named(self, depth: int, may_be_table: bool = False) -> tuple[Relation, str]:
-        return self._relation(depth, may_be_table), self._alias()
+    def _named(self, depth: int) -> tuple[Relation, str]:
+        return self._relation(depth), self._alias()
 
-    def _relation(self, depth: int, may_be_table: bool = False) -> Relation:
+    def _relation(self, depth: int) -> Relation:
         way = self._draw(st.integers(0, 9))
-        if way == 0 and may_be_table and self._streams[-1].is_table:
+        if way == 0 and self._streams[-1].is_table:
             return Relation("t", self._streams[-1].columns)
         if way <= 5 or depth == 0:
             return self._windowed(depth)

@@ -140,3 +140,25 @@ def test_a_silent_stream_does_not_hold_up_the_others(spark: SparkSession, tmp_pa
     changes = pq.read_table(tmp_path / "out/v.changes.parquet").sort_by("_ts")
     assert changes.column("_op").to_pylist() == [1, 1, -1, -1]
     assert [moment.second for moment in changes.column("_ts").to_pylist()] == [1, 2, 4, 5]
+
+
+def test_code_of_the_user_runs_in_the_workers(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    class Longest:
+        def create(self) -> str:
+            return ""
+
+        def accumulate(self, state: str, value: str) -> str:
+            return max(state, value, key=lambda text: (len(text), text))
+
+        def finish(self, state: str) -> str:
+            return state
+
+    db = SparkDatabase(spark, output=tmp_path / "out", shards=2, base=folder)
+    db.register("longest", Longest, returns="STRING")
+    db.register("loud", lambda text: pa.compute.utf8_upper(text), returns="STRING", parameters=["STRING"])
+    db.execute(JOB.replace("AVG(load)", "LONGEST(loud(dst))"))
+    db.run()
+    db.write_answers()
+    answer = pq.read_table(tmp_path / "out/talkers.parquet").to_pylist()
+    assert answer and all(row["load"].startswith("H") for row in answer)
+    db.close()

@@ -7,11 +7,12 @@ import numpy.typing as npt
 
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, tag_of
-from sash.kernels.rows import Bytes, compare_rows
+from sash.kernels.rows import Bytes, compare_rows, copy_row
 
 Int64s = npt.NDArray[np.int64]
 
 FEW = 8  # rows of an instant that are compared one by one
+
 
 @kernel
 def longest_instant(ts: Int64s) -> int:
@@ -35,17 +36,24 @@ def net_changes(
         stop = start + 1
         while stop < len(ts) and ts[stop] == ts[start]:
             stop += 1
-        if stop - start == 1:
-            places[n], net[n] = start, weight[start]
-        elif stop - start <= FEW:
-            _add_up_few(rows, start, stop, weight, lanes, places, net, n)
-        else:
-            _add_up(rows, start, stop, weight, lanes, table, places, net, n)
-        for k in range(n, n + stop - start):
-            if net[k]:
-                places[n], net[n] = places[k], net[k]
-                n += 1
+        n = _net_instant(rows, start, stop, weight, lanes, table, places, net, n)
         start = stop
+    return n
+
+
+@kernel
+def _net_instant(
+    rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, table: Int64s, places: Int64s, net: Int64s, n: int
+) -> int:
+    """The same for one instant, written from `n` on; the answer is where that ends."""
+    if stop - start <= FEW:
+        _add_up_few(rows, start, stop, weight, lanes, places, net, n)
+    else:
+        _add_up(rows, start, stop, weight, lanes, table, places, net, n)
+    for k in range(n, n + stop - start):
+        if net[k]:
+            places[n], net[n] = places[k], net[k]
+            n += 1
     return n
 
 
@@ -97,35 +105,69 @@ def _comes_after(
 
 
 @kernel
-def order_instants(
-    rows: Int64s, ts: Int64s, places: Int64s, net: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
+def _order_instant(
+    rows: Int64s, count: int, places: Int64s, net: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
     spare_places: Int64s, spare_net: Int64s,
 ) -> None:
-    """Sort the changes of every instant: what leaves before what comes, each by the full row. A merge sort, in place."""
-    start = 0
-    while start < len(places):
+    """Sort the changes of an instant: what leaves before what comes, each by the full row. Few by insertion, many by merging."""
+    if count <= FEW:
+        for i in range(1, count):
+            place, weight, k = places[i], net[i], i
+            while k > 0 and _comes_after(rows, places[k - 1], net[k - 1], place, weight, orders, starts, lengths, heap):
+                places[k], net[k] = places[k - 1], net[k - 1]
+                k -= 1
+            places[k], net[k] = place, weight
+        return
+    width = 1
+    while width < count:
+        for left in range(0, count, 2 * width):
+            middle, right = min(left + width, count), min(left + 2 * width, count)
+            i, j = left, middle
+            for k in range(left, right):
+                takes_left = j >= right or (
+                    i < middle
+                    and not _comes_after(rows, places[i], net[i], places[j], net[j], orders, starts, lengths, heap)
+                )
+                from_ = i if takes_left else j
+                spare_places[k], spare_net[k] = places[from_], net[from_]
+                if takes_left:
+                    i += 1
+                else:
+                    j += 1
+        for k in range(count):
+            places[k], net[k] = spare_places[k], spare_net[k]
+        width *= 2
+
+
+@kernel
+def net_instants(
+    rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
+    table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s,
+) -> int:
+    """Write what every instant really changed, in order. `table` is as for `net_changes`, the four arrays after it are scratch
+    with room for the longest instant. Most instants have one change or two, the old row of a group and its new one.
+    """
+    n, start = 0, 0
+    while start < len(ts):
         stop = start + 1
-        while stop < len(places) and ts[places[stop]] == ts[places[start]]:
+        while stop < len(ts) and ts[stop] == ts[start]:
             stop += 1
-        width = 1
-        while width < stop - start:
-            for left in range(start, stop, 2 * width):
-                middle, right = min(left + width, stop), min(left + 2 * width, stop)
-                i, j = left, middle
-                for k in range(left, right):
-                    takes_left = j >= right or (
-                        i < middle
-                        and not _comes_after(
-                            rows, places[i], net[i], places[j], net[j], orders, starts, lengths, heap
-                        )
-                    )
-                    from_ = i if takes_left else j
-                    spare_places[k], spare_net[k] = places[from_], net[from_]
-                    if takes_left:
-                        i += 1
-                    else:
-                        j += 1
-            for k in range(start, stop):
-                places[k], net[k] = spare_places[k], spare_net[k]
-            width *= 2
+        is_plain = stop - start == 1
+        if stop - start == 2 and weight[start] < 0 and weight[start + 1] > 0:
+            is_plain = not equal_lanes(rows, start, lanes, rows, start + 1, lanes)
+        if is_plain:
+            for i in range(start, stop):
+                if weight[i]:
+                    copy_row(rows, i, out_rows, n)
+                    out_ts[n], out_weight[n] = ts[i], weight[i]
+                    n += 1
+        else:
+            count = _net_instant(rows, start, stop, weight, lanes, table, places, net, 0)
+            _order_instant(rows, count, places, net, orders, starts, lengths, heap, spare_places, spare_net)
+            for k in range(count):
+                copy_row(rows, places[k], out_rows, n)
+                out_ts[n], out_weight[n] = ts[start], net[k]
+                n += 1
         start = stop
+    return n

@@ -21,6 +21,30 @@ def copy_row(source: Int64s, i: int, target: Int64s, j: int) -> None:
         target[j, lane] = source[i, lane]
 
 
+@kernel
+def keep_rows(
+    rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, is_kept: npt.NDArray[np.bool_], out_rows: Int64s, out_ts: Int64s,
+    out_expiry: Int64s, out_weight: Int64s,
+) -> int:
+    """The marked changes, close together. All are written, and most of the others written over: no branch to guess."""
+    n = 0
+    for i in range(len(ts)):
+        copy_row(rows, i, out_rows, n)
+        out_ts[n], out_expiry[n], out_weight[n] = ts[i], expiry[i], weight[i]
+        n += is_kept[i]
+    return n
+
+
+@kernel
+def copy_lanes(rows: Int64s, lanes: Int64s, bits: Int64s, out: Int64s) -> None:
+    """Copy columns to other places. `lanes` has pairs (from, to), `bits` lines (from lane, bit, to lane, bit)."""
+    for i in range(len(rows)):
+        for k in range(len(lanes)):
+            out[i, lanes[k, 1]] = rows[i, lanes[k, 0]]
+        for k in range(len(bits)):
+            out[i, bits[k, 2]] |= (rows[i, bits[k, 0]] >> bits[k, 1] & 1) << bits[k, 3]
+
+
 @inlined
 def has_null(rows: Int64s, i: int, masks: Int64s) -> bool:
     """`masks` has one entry a lane: the bits that must not be set."""

@@ -13,7 +13,7 @@ undoes `accumulate` to the last bit, in any order; then only what changed is giv
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sash.errors import SashError, choices
@@ -28,7 +28,7 @@ class UserAggregate:
 
     name: str
     type: Type
-    implementation: Callable[[], Any]
+    implementation: Callable[[], Any] = field(repr=False)  # a plan is known by its text, after a restart too
 
     def __post_init__(self) -> None:
         missing = [name for name in REQUIRED if not callable(getattr(self.implementation, name, None))]

@@ -32,15 +32,15 @@ class NetChanges:
 
     def per_instant(self, delta: Delta) -> Delta:
         """What every instant really changed."""
-        if not len(delta):
+        longest = kernel.longest_instant(delta.ts)
+        if longest <= 1 and delta.weight.all():
             return delta
-        places, net = self._add_up(delta, delta.ts)
-        strings = self._interner
-        kernel.order_instants(
-            delta.rows, delta.ts, places, net, self._orders, strings.starts, strings.lengths, strings.heap,
-            np.empty_like(places), np.empty_like(net),
+        strings, out, spare = self._interner, Delta.room(len(delta), len(self._lanes)), np.empty((4, longest), np.int64)
+        count = kernel.net_instants(
+            delta.rows, delta.ts, delta.weight, self._lanes, self._orders, strings.starts, strings.lengths, strings.heap,
+            _table(longest), *spare, out.rows, out.ts, out.weight,
         )
-        return Delta(delta.rows[places], delta.ts[places], np.full(len(net), FOREVER), net)
+        return out.slice(0, count)
 
     def over_all(self, delta: Delta) -> Delta:
         """What all instants together changed, in no order. Most rows come and go soon: first chunk by chunk, then the rest."""
@@ -51,9 +51,13 @@ class NetChanges:
 
     def _add_up(self, delta: Delta, groups: Int64s) -> tuple[Int64s, Int64s]:
         places, net = np.empty(len(delta), np.int64), np.empty(len(delta), np.int64)
-        table = np.zeros(1 << (2 * kernel.longest_instant(groups)).bit_length(), np.int64)
+        table = _table(kernel.longest_instant(groups))
         count = kernel.net_changes(delta.rows, groups, delta.weight, self._lanes, table, places, net)
         return places[:count], net[:count]
+
+
+def _table(entries: int) -> Int64s:
+    return np.zeros(1 << (2 * entries).bit_length(), np.int64)
 
 
 class Insertions(Operator):

@@ -1,7 +1,7 @@
 """Expiration: rows that carry their expiry become signed changes.
 
 Delta rule:  + at ts, - at expiry; at one instant what leaves comes first
-State:       the rows that are alive: a ring where they leave in the order they came, else a heap
+State:       the rows that are alive: a ring where they leave in the order they came, else a calendar
 Output:      signed
 """
 
@@ -13,10 +13,13 @@ import numpy as np
 
 from sash.deltas import Delta
 from sash.kernels import expire as kernel
+from sash.kernels.calendar import expire_calendar
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
 from sash.operators.pieces import Pieces
 from sash.physical.specs import ExpireSpec
+from sash.schema import FOREVER
+from sash.state.calendar import Calendar
 from sash.state.lanes import string_lanes
 
 FIRST_ROOM = 64
@@ -63,43 +66,29 @@ class ExpireInOrder(Operator):
         self._registers[kernel.HEAD] = 0
 
 
-class ExpireByHeap(Operator):
+class ExpireByCalendar(Operator):
     """For rows that leave in any order."""
 
     def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
-        self._scope = scope = surroundings.scope
-        self._registers = scope.array("registers", 4)
-        self._rows = scope.array("rows", (FIRST_ROOM, self.layout.width))
-        self._weight, self._free = scope.array("weight", FIRST_ROOM), scope.array("free", FIRST_ROOM)
-        self._keys, self._slots = scope.array("keys", FIRST_ROOM), scope.array("slots", FIRST_ROOM)
-        lanes = string_lanes(self.layout)
-        surroundings.interner.hold(lambda: (self._rows, lanes))
+        self._calendar = Calendar(spec.layout, surroundings.scope, surroundings.interner)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        self._make_room(int(self._registers[kernel.COUNT]) + len(delta))
+        lifetimes = np.where(delta.expiry == FOREVER, 0, delta.expiry - delta.ts)
+        self._calendar.reserve(len(delta), int(lifetimes.max(initial=0)))
         cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()
             rows, ts, _, weight = out.room
             out.add(
-                kernel.expire_heap(
-                    delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._weight,
-                    self._free, self._keys, self._slots, rows, ts, weight,
+                expire_calendar(
+                    delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, *self._calendar.arrays, rows, ts, weight
                 )
             )
         return pieces.delta()
 
-    def _make_room(self, wanted: int) -> None:
-        if wanted <= len(self._keys):
-            return
-        room = max(2 * len(self._keys), wanted)
-        self._rows, self._weight = self._scope.resize("rows", room), self._scope.resize("weight", room)
-        self._free, self._keys = self._scope.resize("free", room), self._scope.resize("keys", room)
-        self._slots = self._scope.resize("slots", room)
-
 
 def expire(spec: ExpireSpec, surroundings: Surroundings) -> Operator:
-    kind = ExpireByHeap if spec.input.pattern is Pattern.WEAK else ExpireInOrder
+    kind = ExpireByCalendar if spec.input.pattern is Pattern.WEAK else ExpireInOrder
     return kind(spec, surroundings)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sash.deltas import Delta
+from sash.kernels.rows import keep_rows
 from sash.operators.base import Operator, Surroundings
 from sash.operators.columns import evaluate_delta
 from sash.physical.specs import FilterSpec
@@ -32,4 +33,9 @@ class Filter(Operator):
             return delta
         is_kept = evaluate_delta(self._predicate, delta, self.layout, self._surroundings)
         mask = np.asarray(pc.fill_null(is_kept, False))
-        return delta if mask.all() else delta.take(mask)
+        if mask.all():
+            return delta
+        rows, ts, expiry, weight = delta.rows, delta.ts, delta.expiry, delta.weight
+        out = Delta.room(len(delta) + 1, self.layout.width)
+        count = keep_rows(rows, ts, expiry, weight, mask, out.rows, out.ts, out.expiry, out.weight)
+        return out.slice(0, count)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Int64s
+from sash.kernels.rows import copy_lanes
 from sash.operators.base import Operator, Surroundings
 from sash.operators.columns import evaluate_delta
 from sash.physical.specs import ProjectSpec
@@ -27,22 +28,34 @@ class Project(Operator):
         self._input = spec.input.layout
         self._expressions = spec.expressions
         self._surroundings = surroundings
+        self._lanes, self._bits = _moves(spec)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         if not len(delta):
             return self.nothing
+        if self._is_identity:
+            return delta
         rows = np.zeros((len(delta), self.layout.width), np.int64)
+        copy_lanes(delta.rows, self._lanes, self._bits, rows)
         for place, expression in enumerate(self._expressions):
-            if isinstance(expression, Column):
-                self._copy(delta.rows, expression.index, rows, place)
-            else:
+            if not isinstance(expression, Column):
                 array = evaluate_delta(expression, delta, self._input, self._surroundings)
                 encode_column(rows, place, array, self.layout, self._surroundings.interner)
         return delta.with_rows(rows)
 
-    def _copy(self, source: Int64s, index: int, target: Int64s, place: int) -> None:
-        for lane in range(self._input.schema.types[index].lanes):
-            target[:, self.layout.lanes[place] + lane] = source[:, self._input.lanes[index] + lane]
-        (from_lane, from_bit), (to_lane, to_bit) = self._input.mask(index), self.layout.mask(place)
-        target[:, to_lane] |= ((source[:, from_lane] >> from_bit) & 1) << to_bit
+    @property
+    def _is_identity(self) -> bool:
+        return [e.index if isinstance(e, Column) else None for e in self._expressions] == list(range(len(self._input.schema)))
+
+
+def _moves(spec: ProjectSpec) -> tuple[Int64s, Int64s]:
+    """From where to where plain columns are copied: lanes, and bits of masks."""
+    input_, layout = spec.input.layout, spec.layout
+    columns = [(e.index, place) for place, e in enumerate(spec.expressions) if isinstance(e, Column)]
+    lanes = [
+        (input_.lanes[index] + lane, layout.lanes[place] + lane)
+        for index, place in columns for lane in range(input_.schema.types[index].lanes)
+    ]
+    bits = [(*input_.mask(index), *layout.mask(place)) for index, place in columns]
+    return np.array(lanes, np.int64).reshape(len(lanes), 2), np.array(bits, np.int64).reshape(len(bits), 4)

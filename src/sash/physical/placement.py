@@ -81,11 +81,10 @@ class Expiry(Enum):
 
 def place_view(plan: Plan, shards: int, expiry: Expiry) -> tuple[Spec, int]:
     """The spec of a view, which gives signed changes, and its level."""
-    found = scans(plan)
-    streams = tuple(sorted(scan.name for scan in found if not scan.is_table))
-    placed = Placement(shards, expiry, streams).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    streams = _streams(plan)
+    placed = Placement(shards, expiry).place(plan, within(tuple(range(len(plan.schema)))), 1)
     spec = signed(placed.spec)
-    if streams and any(scan.is_table for scan in found):
+    if streams and any(scan.is_table for scan in scans(plan)):
         spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
     return spec, placed.level
 
@@ -98,9 +97,8 @@ def signed(spec: Spec) -> Spec:
 class Placement:
     """Places plans on a number of shards."""
 
-    def __init__(self, shards: int, expiry: Expiry, streams: tuple[str, ...] = ()) -> None:
+    def __init__(self, shards: int, expiry: Expiry) -> None:
         self._shards = shards
-        self._streams = streams  # that the query reads
         self._expiry = expiry
         self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
 
@@ -257,8 +255,13 @@ class Placement:
     def _aggregate(self, plan: Aggregate, at_least: int) -> Placed:
         below = self.place(plan.input, within(plan.keys), at_least)
         keys = tuple(tuple(plan.keys.index(column) for column in key) for key in below.keys)
-        streams = () if plan.keys else self._streams
+        streams = () if plan.keys else _streams(plan)
         return Placed(GroupBySpec(signed(below.spec), plan.keys, plan.calls, plan.names, streams), below.level, keys)
+
+
+def _streams(plan: Plan) -> tuple[str, ...]:
+    """The names of the streams that a plan reads."""
+    return tuple(sorted(scan.name for scan in scans(plan) if not scan.is_table))
 
 
 def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:

@@ -79,12 +79,18 @@ class EmbeddedHost:
         self._started = self._stepped = time.monotonic()
 
     def rebuilt(self, job: Job, tables: Mapping[str, pa.RecordBatch]) -> EmbeddedHost:
-        """Another job over the same state: what both have goes on as it was; what is new finds tables as they are."""
+        """Another job over the same state: what both have goes on as it was; what is new finds tables as they are.
+
+        What only the old job had is forgotten: a view of the same name, or of the same query, begins anew later.
+        """
         host = EmbeddedHost(job, self._arena)
         host._orders = self._orders
-        host.live.update({name: live for name, live in self.live.items() if name in host.live})
-        for mine, others in ((self.changes, host.changes), (self.late, host.late), (self.dead, host.dead)):
+        same = {view.name for view in job.views if view in self.job.views}
+        host.live.update({name: live for name, live in self.live.items() if name in same})
+        host.changes.update({name: kept for name, kept in self.changes.items() if name in same})
+        for mine, others in ((self.late, host.late), (self.dead, host.dead)):
             others.update({name: kept for name, kept in mine.items() if name in others})
+        self._shard.forget(host._shard.specs)
         host._take_out(host._shard.fill(tables, self._shard.specs))
         return host
 

@@ -73,6 +73,12 @@ class Shard:
         """What runs here."""
         return self._graph.specs
 
+    def forget(self, kept: set[Spec]) -> None:
+        """Leave nothing behind of what runs here, but for these specs."""
+        for spec in self.specs - kept:
+            for scope in (spec.fingerprint, f"ports/{spec.fingerprint}"):
+                self._arena.drop(f"{scope}/")
+
     def fill(self, tables: Mapping[str, pa.RecordBatch], known: set[Spec]) -> list[Packet]:
         """Show what tables hold to the operators that are not known, since they are new."""
         rows = {}

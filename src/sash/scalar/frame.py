@@ -15,6 +15,7 @@ import pyarrow as pa
 from sash.scalar.arrays import Mask, blank, combined
 from sash.scalar.failures import Failures
 from sash.scalar.nodes import Call, Column, Expression, Literal
+from sash.scalar.user_functions import UserFunction
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,19 @@ class Frame:
             return combined(self.columns[expression.index])
         if isinstance(expression, Literal):
             return pa.repeat(pa.scalar(expression.value, expression.type.arrow), self.length)
+        if expression.user is not None:
+            return self._user(expression, expression.user)
         result = combined(self.implementations[expression.function](self, expression))
         return result if result.type == expression.type.arrow else result.cast(expression.type.arrow)
+
+    def _user(self, call: Call, function: UserFunction) -> pa.Array:
+        """Code of the user may fail as it likes: its rows give NULL and are counted."""
+        arguments = self.arguments(call)
+        try:
+            return combined(function(arguments, self.length))
+        except Exception as error:
+            nothing = pa.nulls(self.length, call.type.arrow)
+            return self.failing(nothing, np.ones(self.length, np.bool_), f"{function.name}: {error}", arguments)
 
     def arguments(self, call: Call) -> list[pa.Array]:
         return [self.value(argument) for argument in call.arguments]

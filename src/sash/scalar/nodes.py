@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from sash.scalar.user_functions import UserFunction
 from sash.schema import Type
 
 
@@ -38,6 +39,7 @@ class Call:
     function: str
     arguments: tuple[Expression, ...]
     type: Type
+    user: UserFunction | None = None  # of the user, instead of one of the registry
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(str(argument) for argument in self.arguments)})"
@@ -61,5 +63,5 @@ def remap(expression: Expression, places: dict[int, int]) -> Expression:
         return Column(places[expression.index], expression.type, expression.name)
     if isinstance(expression, Call):
         arguments = tuple(remap(argument, places) for argument in expression.arguments)
-        return Call(expression.function, arguments, expression.type)
+        return replace(expression, arguments=arguments)
     return expression

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
+
+from pyspark import cloudpickle
 
 from sash.physical.job import Job
 from sash.spark.folder import Folder
@@ -34,9 +35,9 @@ class Settings:
 
 def to_text(job: Job, settings: Settings) -> str:
     """Job and settings as one option of the Spark source."""
-    return base64.b64encode(pickle.dumps((job, settings))).decode()
+    return base64.b64encode(cloudpickle.dumps((job, settings))).decode()
 
 
 def from_text(text: str) -> tuple[Job, Settings]:
-    job, settings = pickle.loads(base64.b64decode(text))
+    job, settings = cloudpickle.loads(base64.b64decode(text))
     return job, settings

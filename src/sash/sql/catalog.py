@@ -9,6 +9,8 @@ from sqlglot import exp
 from sash.errors import SashError, choices, nearest
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
+from sash.logical.user_aggregates import UserAggregate
+from sash.scalar.user_functions import UserFunction
 from sash.schema import Type
 
 
@@ -40,6 +42,7 @@ class Catalog:
         self.streams: dict[str, StreamSpec] = {}
         self.views: dict[str, ViewDefinition] = {}
         self.macros: dict[str, Macro] = {}
+        self.code: dict[str, UserFunction | UserAggregate] = {}  # of the user, in Python
 
     def find(self, name: str) -> StreamSpec | ViewDefinition | None:
         return self.streams.get(name.lower()) or self.views.get(name.lower())

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sash.errors import SashError, choices
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
 from sash.sql.cursor import Cursor
-from sash.sql.places import Name, Place, fault
+from sash.sql.places import Name, Place, at, fault
 
 TYPES: dict[str, Type] = {
     "BOOLEAN": BOOLEAN,
@@ -55,11 +55,17 @@ def column_type(cursor: Cursor) -> Type:
 
 def cast_type(target: exp.Expr, where: Name) -> Type:
     """The type in CAST(... AS type)."""
-    written = _WRITTEN.fullmatch(target.sql(dialect="spark"))
+    with at(where):
+        return parse_type(target.sql(dialect="spark"))
+
+
+def parse_type(text: str) -> Type:
+    """A type written by a program: BIGINT, DECIMAL(10, 2)."""
+    written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise fault(where, f"unknown type {target.sql(dialect='spark')}", VALID)
+        raise SashError(f'unknown type "{text}"', VALID)
     numbers = [int(number) for number in (written[2] or "").split(",") if number.strip()]
-    return type_of(Name(written[1], where.place), numbers)
+    return type_of(Name(written[1], Place(0, 0)), numbers)
 
 
 def type_of(name: Name, numbers: list[int]) -> Type:

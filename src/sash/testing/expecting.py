@@ -31,7 +31,8 @@ def check_order(changes: Sequence[Change]) -> None:
     """A changelog goes forward in time, and never takes back what it said of the same instant."""
     if any(one.ts > other.ts for one, other in pairwise(changes)):
         raise AssertionError("the changelog goes back in time")
-    both = {change._replace(op=1) for change in changes if change.op < 0} & {change for change in changes if change.op > 0}
+    gone = {change._replace(op=1) for change in changes if change.op < 0}
+    both = gone.intersection(changes)
     if both:
         raise AssertionError(f"a row enters and leaves at one instant: {both.pop()}")
 

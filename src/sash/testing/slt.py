@@ -12,11 +12,11 @@
     dead STREAM             checks the reasons of the rows that could not be read, since the last look
     failures                checks reasons and numbers of the expressions that failed: 2 division by zero
     explain NAME            checks that the plan of a view has these lines, in this order
-    error [view]            checks that a statement, or the query of a view, fails where ^^^ stands, with the text after ----
-    oracle                  ends the input, and checks all changes of all views against the oracle
+    error [view]            checks that a statement, or the query of a view, fails where ^^^ points, as after ----
+    oracle                  ends the input, and checks all changes of all views that are kept against the oracle
 
-Times are seconds since the epoch, or calendar times. Everything is exact, floats too; the order of rows at one instant is not
-looked at. The oracle wants jobs that declare and fill their tables before the first row and change none later.
+Times are seconds since the epoch, or calendar times. Everything is exact, floats too; the order of rows at one instant
+is not looked at. The oracle wants jobs that declare and fill their tables before the first row and change none later.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class SltJob:
         oracle = Oracle(job, self._pushed)
         if oracle.end < self._advanced - 1:
             oracle = Oracle(job, self._pushed, until=self._advanced - 1)
-        for name in oracle.views:
+        for name in self._db.materialized():
             try:
                 assert_same(oracle.changelog(name), from_arrow(self._db.changes(name)))
             except AssertionError as error:

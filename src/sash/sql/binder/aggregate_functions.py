@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sash.errors import choices
 from sash.logical.nodes import Function
+from sash.logical.user_aggregates import UserAggregate
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import DOUBLE, INT, STRING, Kind
@@ -29,10 +30,15 @@ def bind_call(call: Written, binder: ExpressionBinder) -> BoundCall:
     """`binder` binds what is inside of the aggregate."""
     if call.order is not None and call.name not in _ORDERED:
         raise fault(call.node, f"{call.name.upper()} takes no WITHIN GROUP")
-    bound = _FUNCTIONS[call.name](call, binder)
+    bound = _user(call, binder, call.user) if call.user is not None else _FUNCTIONS[call.name](call, binder)
     if call.is_distinct:
         bound = _distinct(call, bound)
     return bound if call.where is None else _where(bound, binder.condition(call.where))
+
+
+def _user(call: Written, binder: ExpressionBinder, aggregate: UserAggregate) -> BoundCall:
+    call.takes(1)
+    return BoundCall(Function.USER, binder.bind(call.arguments[0]), parameter=aggregate)
 
 
 def is_aggregate(name: str) -> bool:

@@ -51,10 +51,10 @@ class Aggregates:
     def add(self, node: exp.Expr, binder: ExpressionBinder) -> Column:
         """The column of a call; `binder` binds its arguments."""
         given = written(node)
-        if given.name in _LATER:
+        if given.user is None and given.name in _LATER:
             names = choices(name.upper() for name in sorted(aggregate_functions.NAMES))
             raise fault(node, f"the aggregate {given.name.upper()} is not supported yet", f"aggregates are: {names}")
-        if not aggregate_functions.is_aggregate(given.name):
+        if given.user is None and not aggregate_functions.is_aggregate(given.name):
             raise fault(node, f"FILTER and WITHIN GROUP need an aggregate; {given.name.upper()} is none")
         call = bind_call(given, binder)
         if call not in self.calls:

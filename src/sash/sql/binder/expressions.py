@@ -8,13 +8,15 @@ from typing import Any
 from sqlglot import exp
 
 from sash.scalar import build
-from sash.scalar.nodes import Column, Expression, Literal
+from sash.scalar.nodes import Call, Column, Expression, Literal
+from sash.scalar.user_functions import UserFunction
 from sash.schema import BOOLEAN, STRING, Kind
 from sash.sql.binder import calls, forms, literals
 from sash.sql.binder.conditions import constant
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
+from sash.sql.user_code import user_code
 from sash.sql.type_names import CAST_FUNCTIONS, SYNONYMS
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -141,11 +143,22 @@ class ExpressionBinder:
 
     def function(self, node: exp.Anonymous) -> Expression:
         name = node.name.lower()
-        if calls.is_aggregate(name):
+        code = user_code(node)
+        if isinstance(code, UserFunction):
+            return self._user_function(node, code)
+        if code is not None or calls.is_aggregate(name):
             return self.aggregate(node)
         if name.upper() in CAST_FUNCTIONS and len(node.expressions) == 1:
             return forms.converted(self, node, node.expressions[0], SYNONYMS[name.upper()])
         return self.call(node, name, [self.bind(argument) for argument in node.expressions])
+
+    def _user_function(self, node: exp.Anonymous, function: UserFunction) -> Expression:
+        given, wanted = node.expressions, function.parameters
+        if len(given) != len(wanted):
+            raise fault(node, f"{function.name} takes {len(wanted)} arguments, not {len(given)}")
+        with at(node):
+            arguments = tuple(build.cast(self.bind(part), type_) for part, type_ in zip(given, wanted, strict=True))
+        return Call(function.name, arguments, function.type, function)
 
     def aggregate(self, node: exp.Expr) -> Expression:
         if self.aggregates is None:

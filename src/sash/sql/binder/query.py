@@ -21,6 +21,7 @@ from sash.sql.catalog import Catalog
 from sash.sql.macros import expand_macros
 from sash.sql.places import Name, fault, within
 from sash.sql.statements import ParsedQuery
+from sash.sql.user_code import mark_user_code
 
 _RESERVED = ("_op", "_ts")  # what a changelog has besides the columns of its view
 
@@ -30,6 +31,7 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     text = query.source.text
     with within(text):
         tree = expand_macros(query.tree, catalog)
+        mark_user_code(tree, catalog)
         _check_bag(tree)
         plan = begin_together(bind_query(tree, Context(catalog, text)), catalog)
         if is_unlimited(plan):

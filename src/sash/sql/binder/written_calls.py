@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sash.logical.nodes import AggregateCall, Function
+from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
 from sash.schema import Type
 from sash.sql.places import fault
+from sash.sql.user_code import user_code
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,15 @@ class Written:
     is_distinct: bool = False
     order: exp.Ordered | None = None  # of WITHIN GROUP
     where: exp.Expr | None = None  # of FILTER
+
+    @property
+    def user(self) -> UserAggregate | None:
+        """The aggregate of the user that this is, if it is one."""
+        call = self.node
+        while isinstance(call, exp.Filter | exp.WithinGroup):
+            call = call.this
+        code = user_code(call)
+        return code if isinstance(code, UserAggregate) else None
 
     def takes(self, least: int, most: int | None = None) -> None:
         count, most = len(self.arguments), most or least

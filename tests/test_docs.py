@@ -1,0 +1,41 @@
+"""The page of functions is what the registry holds. To write it anew: SASH_WRITE_DOCS=1 pytest tests/test_docs.py"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sash.scalar.functions import FUNCTIONS
+from sash.sql.binder.aggregate_functions import NAMES
+
+PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
+OPERATORS = {
+    "add", "subtract", "multiply", "divide", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+    "null_safe_equal", "and", "or", "not", "is_null", "is_not_null", "is_true", "is_false", "in", "case", "cast", "try_cast",
+    "add_interval", "subtract_interval", "add_months_interval", "subtract_timestamps",
+}  # fmt: skip
+HEAD = """# Functions
+
+What SQL in Sash can call. They mean what they mean in Spark SQL; one that fails on a row gives NULL there and is counted.
+Operators are `+ - * / % || = <> < <= > >= <=> AND OR NOT IS [NOT] NULL IN BETWEEN LIKE ILIKE RLIKE CASE CAST TRY_CAST`, and
+`+` and `-` of times and INTERVALs. Your own functions and aggregates: `db.register`, `CREATE AGGREGATE`.
+
+"""
+
+
+def page() -> str:
+    functions = {function.name: function for function in FUNCTIONS.values() if not set(function.names) & OPERATORS}
+    lines = [
+        f"| {', '.join(f'`{name}`' for name in function.names)} | {function.takes.replace('|', '/')} |"
+        for _, function in sorted(functions.items())
+    ]
+    aggregates = ", ".join(f"`{name}`" for name in sorted(NAMES))
+    around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense."
+    table = "\n".join(["| function | takes |", "|---|---|", *lines])
+    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Scalar functions\n\n{table}\n"
+
+
+def test_the_page_of_functions_is_up_to_date() -> None:
+    if os.environ.get("SASH_WRITE_DOCS"):
+        PAGE.write_text(page())
+    assert PAGE.read_text() == page()

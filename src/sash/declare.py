@@ -12,6 +12,7 @@ import pyarrow as pa
 from sash.errors import SashError, choices
 from sash.logical.explain import explain
 from sash.logical.nodes import Plan
+from sash.logical.rewrite import read_since
 from sash.logical.streams import StreamSpec
 from sash.logical.user_aggregates import UserAggregate
 from sash.optimizer.optimize import optimize
@@ -51,6 +52,7 @@ class Declarations(ABC):
         self.base = base  # relative paths of sources start here
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
+        self._since: dict[str, int] = {}  # of every view, the moment of its creation
 
     def execute(self, sql: str) -> pa.Table | None:
         """Carry out statements, one after the other; the last one's table, if it gives one."""
@@ -71,6 +73,10 @@ class Declarations(ABC):
         else:
             types = tuple(parse_type(parameter) for parameter in parameters)
             self.catalog.code[name.lower()] = UserFunction(name, types, parse_type(returns), code)
+
+    def _moment(self) -> int:
+        """A number that is greater whenever rows have come since it was asked for; 0 before the first one."""
+        return 0
 
     @abstractmethod
     def _changed(self) -> None:
@@ -107,6 +113,7 @@ class Declarations(ABC):
         if not define(statement, self.catalog):
             return
         if isinstance(statement, CreateView) and statement.is_materialized:
+            self._since[statement.name.text.lower()] = self._moment()
             try:
                 with within(statement.source.text), at(statement.name):
                     place_view(optimize(self._view(statement.name.text).plan), 1, self.expiry)
@@ -122,7 +129,7 @@ class Declarations(ABC):
 
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
-        views = {view.name: optimize(view.plan) for view in self.materialized().values()}
+        views = {v.name: read_since(optimize(v.plan), self._since[v.name.lower()]) for v in self.materialized().values()}
         return plan_job(self.catalog.streams, views, shards, self.expiry)
 
     def _subject(self, statement: Explain) -> Plan:

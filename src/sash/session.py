@@ -88,6 +88,7 @@ class Database(Declarations):
         self._last_arrival = 0
         self._host: EmbeddedHost | None = None
         self._tables: dict[str, TableRows] = {}
+        self._moments, self._has_new_rows = 0, False
         self._table_instant = BEGINNING - 1
 
     def push(self, name: str, rows: Any) -> None:
@@ -200,8 +201,14 @@ class Database(Declarations):
             self._host = EmbeddedHost(self.job(), self._arena)
         return self._host
 
+    def _moment(self) -> int:
+        self._moments += self._has_new_rows
+        self._has_new_rows = False
+        return self._moments
+
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
+        self._has_new_rows = True
         if all(stream.name != spec.name for stream in host.job.streams):
             return  # nobody reads it
         for start in range(0, max(1, batch.num_rows), PUSH_ROWS):

@@ -19,7 +19,7 @@ from sash.schema import FOREVER
 # Registers: the bucket that is now (counted from the epoch), log2 of its length in time, first free chunk + 1, chunks ever used,
 # chunks in use, rows in the heap, rows in all, the instant reached.
 CURRENT, SHIFT, FREE, USED, CHUNKS, OPEN, COUNT, REACHED, REGISTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-CHUNK = 4  # lines of a chunk
+CHUNK = 8  # lines of a chunk
 EXPIRY, WEIGHT, EXTRA = 0, 1, 2  # lanes of a line after those of its row
 NEWEST, FILLED = 0, 1  # of a bucket: its newest chunk + 1, lines in it
 AHEAD = 8  # rows whose places are asked for before they come
@@ -76,7 +76,7 @@ def _new_line(registers: Int64s, links: Int64s, buckets: Int64s, bucket: int) ->
     return chunk * CHUNK + filled
 
 
-@kernel
+@inlined
 def enter_calendar(
     rows: Int64s, i: int, expiry: int, weight: int, registers: Int64s, lines: Int64s, links: Int64s, buckets: Int64s, heap: Int64s
 ) -> None:
@@ -91,7 +91,7 @@ def enter_calendar(
         registers[OPEN] += 1
 
 
-@kernel
+@inlined
 def _turn(current: int, registers: Int64s, lines: Int64s, links: Int64s, buckets: Int64s, heap: Int64s) -> None:
     """Give back the chunks of the bucket that is over, and open another one."""
     old, new, width = registers[CURRENT] & (len(buckets) - 1), current & (len(buckets) - 1), lines.shape[1] - EXTRA

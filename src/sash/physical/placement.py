@@ -63,6 +63,7 @@ from sash.physical.specs import (
     TimeWindowSpec,
     TopSpec,
     UnionAllSpec,
+    beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.scalar.nodes import Column
@@ -260,8 +261,8 @@ class Placement:
 
 
 def _streams(plan: Plan) -> tuple[str, ...]:
-    """The names of the streams that a plan reads."""
-    return tuple(sorted(scan.name for scan in scans(plan) if not scan.is_table))
+    """The names of the streams that a plan reads, with the moment from which on."""
+    return tuple(sorted(beginning(scan.name, scan.since) for scan in scans(plan) if not scan.is_table))
 
 
 def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:
@@ -304,7 +305,7 @@ def _cost(placed: Placed, request: Request) -> tuple[int, int]:
 
 def _scan(plan: Scan, request: Request, at_least: int) -> Placed:
     pattern = Pattern.MONOTONIC if plan.updates is Updates.NEVER else Pattern.STRICT
-    port = PortSpec(at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table)
+    port = PortSpec(at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table, plan.since)
     return Placed(port, at_least, (request.columns,))
 
 

@@ -17,6 +17,11 @@ from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, FOREVER, Field, Schema
 
 
+def beginning(stream: str, since: int) -> str:
+    """The name of the instant of a stream's first row that counts."""
+    return f"{stream}@{since}" if since else stream
+
+
 @dataclass(frozen=True)
 class Spec:
     """What all specs have."""
@@ -75,6 +80,7 @@ class PortSpec(Spec):
     key: tuple[int, ...]
     stream: str | None = None
     is_table: bool = False
+    since: int = 0
     source: Spec | None = None  # what the lower level sends; it is computed there, so it is no input here
     source_level: int = 0
 

@@ -29,6 +29,7 @@ class Intake:
         self._layout = port.spec.layout
         self._interner = interner
         self._held = DeltaQueue(self._layout, scope, interner)
+        self._first = scope.array("first", 2)  # instant of the first row, and whether there was one
         self._came: list[Delta] = []
 
     def take(self, batch: pa.RecordBatch, late_below: int) -> pa.RecordBatch:
@@ -40,11 +41,20 @@ class Intake:
             late = batch.filter(pa.array(is_late))
             batch, ts = batch.filter(pa.array(~is_late)), ts[~is_late]
         if len(ts):
-            if not self._spec.is_table:
-                self._clock.took(int(ts.min()))
+            self._took(int(ts.min()))
             rows = encode(batch.columns[: len(self._layout.schema)], self._layout, self._interner)
             self._came.append(Delta(rows, ts, np.full(len(ts), FOREVER), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
+
+    @property
+    def begin(self) -> int | None:
+        """The instant of the first row that came here; None while there was none."""
+        return int(self._first[0]) if self._first[1] else None
+
+    def _took(self, first: int) -> None:
+        if not self._spec.is_table:
+            self._clock.took(first)
+            self._first[:] = (min(first, int(self._first[0])) if self._first[1] else first, 1)
 
     def feed(self, clock: int) -> Feed:
         """What is final before `clock`, in the order of (ts, position)."""

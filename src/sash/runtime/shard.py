@@ -17,7 +17,7 @@ from sash.deltas import Delta
 from sash.operators.changes import NetChanges, repeat
 from sash.operators.emit import Emit
 from sash.physical.job import Job, Port, View
-from sash.physical.specs import PortSpec, Spec
+from sash.physical.specs import PortSpec, Spec, beginning
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake, in_order
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, facts_body
@@ -39,7 +39,7 @@ class Shard:
         self._job, self._level, self._shard, self._arena = job, level, shard, arena
         self._interner = Interner(arena)
         self.failures = Failures()
-        self._registers = arena.array("shard", (2,))  # has a limit, limit
+        self._registers = arena.array("shard", (4,))  # has a limit, the limit; has ended, at which instant
         scope = arena.scope("streams")
         self._clocks = {stream.name: StreamClock(stream, scope.scope(stream.name)) for stream in job.streams}
         self._ports = [port for port in job.ports if port.level == level]
@@ -100,7 +100,7 @@ class Shard:
     @property
     def now(self) -> int:
         """Where time is: at the greatest timestamp, or at the least clock if that is later."""
-        return max(self.event_time, self._least_clock)
+        return int(self._registers[3]) if self._registers[2] else max(self.event_time, self._least_clock)
 
     def _intake(self, port: Port) -> Intake:
         assert port.stream is not None
@@ -112,6 +112,8 @@ class Shard:
         for packet in packets:
             if packet.cargo in (Cargo.LATE, Cargo.DEAD):
                 yield Packet(OUTSIDE, self._shard, packet.cargo, packet.name, -1, packet.order, packet.body)
+        if any(packet.cargo is Cargo.SPLIT for packet in packets):
+            self._registers[2] = 0
         by_order: dict[tuple[str, int], list[Packet]] = {}
         for packet in packets:
             if packet.cargo in (Cargo.SPLIT, Cargo.ROWS):
@@ -148,8 +150,9 @@ class Shard:
             if packet.cargo is Cargo.CONTROL:
                 facts = packet.facts()
                 if facts.get("until") is not None:
-                    self._registers[:] = (1, int(facts["until"] or 0) + 1)
+                    self._registers[:2] = (1, int(facts["until"] or 0) + 1)
                 if facts.get("advance") is not None:
+                    self._registers[2] = 0
                     self._advance(packet.name, int(facts["advance"] or 0))
                 if facts.get("end"):
                     is_end = True
@@ -167,12 +170,15 @@ class Shard:
     def _end(self, last: int) -> None:
         """Make everything final up to an instant, or to the limit."""
         end = int(self._registers[1]) if self._registers[0] else last + 1
+        self._registers[2:] = (1, end - 1)
         if last > BEGINNING or self._registers[0]:
             self._advance("", end)
 
     @property
     def _begins(self) -> dict[str, int | None]:
-        return {name: clock.begin for name, clock in self._clocks.items()}
+        begins = {name: clock.begin for name, clock in self._clocks.items()}
+        later = {beginning(str(i.port.stream), i.port.spec.since): i.begin for i in self._intakes if i.port.spec.since}
+        return begins | later
 
     @property
     def _least_clock(self) -> int:

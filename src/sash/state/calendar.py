@@ -11,8 +11,8 @@ from sash.state.interner import Interner
 from sash.state.lanes import string_lanes
 
 FIRST_CHUNKS = 128
-FEWEST, MOST = 64, 1048576  # buckets
-FULL = 2  # rows that a bucket should have
+FEWEST, MOST = 64, 1 << 18  # buckets
+FULL = 8  # rows that a bucket should have
 
 
 class Calendar:

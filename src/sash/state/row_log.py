@@ -37,12 +37,15 @@ class RowLog:
     def __len__(self) -> int:
         return int(self.registers[TAIL])
 
+    def alive(self, now: int) -> int:
+        """How many rows are not expired."""
+        return int(np.count_nonzero(self.lines[: len(self), self._expiry] > now))
+
     def reserve(self, extra: int, now: int) -> None:
         """Make room for so many more rows; what expired at or before `now` may go."""
         if len(self) + extra <= len(self.lines):
             return
-        alive = int(np.count_nonzero(self.lines[: len(self), self._expiry] > now))
-        room = 2 * (alive + extra)
+        room = 2 * (self.alive(now) + extra)
         if room > len(self.lines):
             self.lines = self._scope.resize("lines", room)
             self.table = self._scope.resize("table", 1 << (room - 1).bit_length())

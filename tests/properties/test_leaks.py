@@ -1,0 +1,162 @@
+"""State follows the windows: when all rows have left nothing is held, and twenty windows' worth of rows need no more than one.
+
+Every key, string and number of the input is new after a while, so that whatever forgets to forget grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+import sash
+from sash.kernels.expire import COUNT
+from sash.logical.nodes import Aggregate, Plan, Scan, Sequence, Window, WindowKind, inputs
+from sash.operators.base import Operator
+from sash.operators.expire import ExpireInOrder
+from sash.operators.group_by import GroupBy
+from sash.runtime.graph import Graph
+from sash.state.groups import Groups
+from sash.state.queue import DeltaQueue
+from sash.state.ranking import Ranking
+from sash.state.row_log import RowLog
+from shapes import EPOCH, SHAPES, STREAMS, Shape
+
+ROWS_A_SECOND = 8
+PIECE = 40  # rows in a push
+HOUR = timedelta(hours=1)
+STORES = "sash.state."
+
+
+def leaves(plan: Plan) -> bool:
+    """Whether time alone takes every row away."""
+    if isinstance(plan, Window) and plan.spec.kind not in (WindowKind.RANGE, WindowKind.NOW):
+        return False
+    if (isinstance(plan, Scan) and plan.is_table) or (isinstance(plan, Sequence) and plan.within is None):
+        return False
+    return all(leaves(below) for below in inputs(plan))
+
+
+def has_total(plan: Plan) -> bool:
+    """Whether there is an aggregate whose one row is always there."""
+    return (isinstance(plan, Aggregate) and not plan.keys) or any(has_total(below) for below in inputs(plan))
+
+
+def connect(shape: Shape) -> sash.Database:
+    db = sash.connect()
+    db.execute(STREAMS + shape.sql)
+    return db
+
+
+TIMED = [shape for shape in SHAPES if leaves(connect(shape).catalog.views[shape.name].plan)]
+
+
+def make_rows(first: int, last: int) -> dict[str, list[tuple[object, ...]]]:
+    """Rows of all streams with these numbers; keys meet for a few seconds and never come again."""
+    rows: dict[str, list[tuple[object, ...]]] = {"bids": [], "asks": [], "quiet": []}
+    for n in range(first, last):
+        at = EPOCH + timedelta(seconds=n / ROWS_A_SECOND)
+        key, name, cents = n // 16, f"name {n // 4}", Decimal(n) / 100
+        rows["bids"].append((at, key, name, n / 4, f"tag {n}" if n % 3 else "x"))
+        rows["asks"].append((at, key, name, cents, at.date(), n % 2 == 0))
+        if n % 16 == 0:
+            rows["quiet"].append((at, key, n))
+    return rows
+
+
+def push(db: sash.Database, first: int, last: int) -> None:
+    for start in range(first, last, PIECE):
+        for name, rows in make_rows(start, min(start + PIECE, last)).items():
+            db.push(name, rows)
+
+
+def graph(db: sash.Database) -> Graph:
+    return db._running()._shard._graph
+
+
+def stores(operator: Operator) -> Iterator[object]:
+    """Everything in an operator that keeps rows."""
+    for value in vars(operator).values():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            if type(part).__module__.startswith(STORES) and type(part).__name__ not in ("Interner", "KeyColumns", "Scope"):
+                yield part
+
+
+def held(store: object, now: int) -> int:
+    """How many rows, keys and values a store holds."""
+    if isinstance(store, RowLog):
+        return store.alive(now)
+    if isinstance(store, Groups):
+        return store.live_groups + store.live_values
+    if isinstance(store, Ranking):
+        return len(store) + store.live_partitions
+    return len(store)  # type: ignore[arg-type]
+
+
+def all_held(db: sash.Database) -> dict[str, int]:
+    """What every operator and every arc holds, if anything."""
+    found, now = {}, db._running().now
+    for spec, node in graph(db)._nodes.items():
+        queues: list[DeltaQueue] = node.queues
+        count = sum(len(queue) for queue in queues)
+        if node.operator is not None:
+            count += sum(held(store, now) for store in stores(node.operator))
+        if isinstance(node.operator, ExpireInOrder):
+            count += int(node.operator._registers[COUNT])
+        if isinstance(node.operator, GroupBy) and not node.operator.spec.keys:
+            count -= 1  # the one row that is always there
+        if count:
+            found[type(spec).__name__] = count
+    return found
+
+
+@pytest.mark.parametrize("shape", TIMED, ids=lambda shape: shape.name)
+def test_what_left_is_not_held(shape: Shape) -> None:
+    db = connect(shape)
+    was_held = False
+    for start in range(0, 30 * ROWS_A_SECOND, PIECE):
+        push(db, start, start + PIECE)
+        was_held = was_held or bool(all_held(db))
+    assert was_held or shape.name == "total_of_nothing"
+    assert db.changes(shape.name).num_rows
+    db.advance((EPOCH + HOUR).isoformat(" "))
+    assert all_held(db) == {}
+    assert len(db.view(shape.name)) == 0 or has_total(db.catalog.views[shape.name].plan)
+
+
+@pytest.mark.parametrize("shape", TIMED, ids=lambda shape: shape.name)
+def test_state_is_bounded_by_the_windows(shape: Shape) -> None:
+    """Arrays double, so a longer run may find one that was just not full; never more."""
+    db = connect(shape)
+    arena = db._arena
+    push(db, 0, 60 * ROWS_A_SECOND)
+    before = sizes(arena)
+    push(db, 60 * ROWS_A_SECOND, 300 * ROWS_A_SECOND)
+    after = sizes(arena)
+    grown = {name: (before[name], size) for name, size in after.items() if size > 2 * before.get(name, 0)}
+    assert grown == {}
+    db._running()._shard._interner._sweep_at = 0  # as if there was much to win
+    push(db, 300 * ROWS_A_SECOND, 301 * ROWS_A_SECOND)
+    assert db._running()._shard._interner.count < 60 * ROWS_A_SECOND
+
+
+def sizes(arena: object) -> dict[str, int]:
+    """The bytes of every array, without those of the strings, which are swept when they are many."""
+    return {name: entry.used for name, entry in arena._entries.items() if not name.startswith("interner/")}  # type: ignore[attr-defined]
+
+
+def test_strings_are_forgotten() -> None:
+    """Far more strings than the interner keeps before it looks which are still needed."""
+    shape = next(shape for shape in TIMED if shape.name == "join_strings")
+    db = connect(shape)
+    for start in range(0, 60_000, 2_000):
+        push_names(db, start, start + 2_000)
+    assert db._running()._shard._interner.count < 20_000
+
+
+def push_names(db: sash.Database, first: int, last: int) -> None:
+    stamps = [EPOCH + timedelta(milliseconds=10 * n) for n in range(first, last)]
+    db.push("bids", [(at, n, f"bidder {n}", 1.0, f"tag {n}") for n, at in enumerate(stamps, first)])
+    db.push("asks", [(at, n, f"bidder {n}", Decimal(1), None, None) for n, at in enumerate(stamps, first)])

@@ -113,7 +113,9 @@ class Declarations(ABC):
         if not define(statement, self.catalog):
             return
         if isinstance(statement, CreateView) and statement.is_materialized:
-            self._since[statement.name.text.lower()] = self._moment()
+            name = statement.name.text.lower()
+            if name not in before or before[name].plan != self.catalog.views[name].plan:
+                self._since[name] = self._moment()
             try:
                 with within(statement.source.text), at(statement.name):
                     place_view(optimize(self._view(statement.name.text).plan), 1, self.expiry)

@@ -21,10 +21,10 @@ from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
+from sash.schema import BEGINNING
 from sash.sources.batches import batches
 from sash.sources.convert import convert
 from sash.sources.read import read
-from sash.schema import BEGINNING
 from sash.sources.splits import Split
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.statements import Advance
@@ -156,7 +156,7 @@ class Database(Declarations):
 
     def final(self, name: str) -> pa.Table:
         """The answer as far as it is final."""
-        return self._running().live[self._kept_view(name)].to_arrow()
+        return self._running().live[self._kept_view(name)].rows()
 
     def _packets(self, split: Split) -> Iterable[Packet]:
         spec = self._stream(split.stream)

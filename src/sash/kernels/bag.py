@@ -1,8 +1,8 @@
 """A bag of rows: every distinct row once, with its count.
 
     table      by the hash of the whole row, to its node (hashing.py draws a table); ids are node + 1
-    nodes      rows and counts; the free ones are stacked in `free`
-    by key     (keyed bags) a second table, to the newest node of a key, and chains through `following` and `previous`
+    node       lanes of the row | count | more, by the kind of bag; the free ones are stacked in `free`
+    by key     (keyed bags) a second table, to the newest node of a key, and chains both ways through the nodes
 
 Counts may be negative between two changes of one instant; a node is there while its count is not 0.
 """
@@ -14,12 +14,16 @@ import numpy.typing as npt
 
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, insert_entry, remove_entry, tag_of
+from sash.kernels.prefetching import look_ahead
 from sash.kernels.rows import copy_row
 
 Int64s = npt.NDArray[np.int64]
 
 # Registers: nodes ever used, nodes on the free stack, nodes in the bag.
 USED, FREED, LIVE = 0, 1, 2
+# Lanes of a node after those of its row: how often it is there; in a bag of two sides, how often on the right one; in a keyed bag,
+# its neighbours.
+COUNT, OTHER, FOLLOWING, PREVIOUS = 0, 1, 1, 2
 NOBODY = -1
 
 
@@ -55,66 +59,67 @@ def give_back(registers: Int64s, free: Int64s, node: int) -> None:
 
 @kernel
 def change_counts(
-    rows: Int64s, weights: Int64s, lanes: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, counts: Int64s, free: Int64s
+    rows: Int64s, weights: Int64s, lanes: Int64s, tags: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s
 ) -> None:
     """Add rows with their weights; there is room for all of them."""
+    count = rows.shape[1] + COUNT
     for i in range(len(weights)):
-        tag = tag_of(hash_lanes(rows, i, lanes))
-        slot = find_node(rows, i, lanes, tag, table, nodes, lanes)
+        look_ahead(tags, i, table, nodes)
+        slot = find_node(rows, i, lanes, tags[i], table, nodes, lanes)
         if table[slot]:
             node = (table[slot] & HALF) - 1
-            counts[node] += weights[i]
-            if counts[node] == 0:
-                remove_entry(table, tag, node + 1)
+            nodes[node, count] += weights[i]
+            if nodes[node, count] == 0:
+                remove_entry(table, tags[i], node + 1)
                 give_back(registers, free, node)
         else:
             node = take_node(registers, free)
             copy_row(rows, i, nodes, node)
-            counts[node] = weights[i]
-            table[slot] = (tag << 32) | (node + 1)
+            nodes[node, count] = weights[i]
+            table[slot] = (tags[i] << 32) | (node + 1)
 
 
 @kernel
 def change_keyed(
     rows: Int64s, i: int, weight: int, lanes: Int64s, key_lanes: Int64s, registers: Int64s, table: Int64s, key_table: Int64s,
-    nodes: Int64s, counts: Int64s, following: Int64s, previous: Int64s, free: Int64s,
+    nodes: Int64s, free: Int64s,
 ) -> None:
     """Add one row with its weight to a keyed bag.
 
-    The newest node of a key heads its chain (`previous` is NOBODY) and is what the key table names.
+    The newest node of a key heads its chain (PREVIOUS is NOBODY) and is what the key table names.
     """
+    width = rows.shape[1]
     tag = tag_of(hash_lanes(rows, i, lanes))
     slot = find_node(rows, i, lanes, tag, table, nodes, lanes)
     if table[slot] == 0:
         node = take_node(registers, free)
         copy_row(rows, i, nodes, node)
-        counts[node] = weight
+        nodes[node, width + COUNT] = weight
         table[slot] = (tag << 32) | (node + 1)
         key_tag = tag_of(hash_lanes(rows, i, key_lanes))
         key_slot = find_node(rows, i, key_lanes, key_tag, key_table, nodes, key_lanes)
         head = (key_table[key_slot] & HALF) - 1
-        following[node], previous[node] = head, NOBODY
+        nodes[node, width + FOLLOWING], nodes[node, width + PREVIOUS] = head, NOBODY
         if head != NOBODY:
-            previous[head] = node
+            nodes[head, width + PREVIOUS] = node
         key_table[key_slot] = (key_tag << 32) | (node + 1)
         return
     node = (table[slot] & HALF) - 1
-    counts[node] += weight
-    if counts[node] == 0:
+    nodes[node, width + COUNT] += weight
+    if nodes[node, width + COUNT] == 0:
         remove_entry(table, tag, node + 1)
-        leave_chain(rows, i, node, key_lanes, key_table, following, previous)
+        leave_chain(rows, i, node, key_lanes, key_table, nodes)
         give_back(registers, free, node)
 
 
 @inlined
-def leave_chain(
-    rows: Int64s, i: int, node: int, key_lanes: Int64s, key_table: Int64s, following: Int64s, previous: Int64s
-) -> None:
-    before, after = previous[node], following[node]
+def leave_chain(rows: Int64s, i: int, node: int, key_lanes: Int64s, key_table: Int64s, nodes: Int64s) -> None:
+    width = rows.shape[1]
+    before, after = nodes[node, width + PREVIOUS], nodes[node, width + FOLLOWING]
     if after != NOBODY:
-        previous[after] = before
+        nodes[after, width + PREVIOUS] = before
     if before != NOBODY:
-        following[before] = after
+        nodes[before, width + FOLLOWING] = after
         return
     key_tag = tag_of(hash_lanes(rows, i, key_lanes))
     remove_entry(key_table, key_tag, node + 1)

@@ -14,14 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sash.deltas import MASK_BITS
-from sash.kernels.bag import change_keyed, find_node
+from sash.kernels.bag import COUNT, FOLLOWING, change_keyed, find_node
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, tag_of
+from sash.kernels.prefetching import FAR, NEAR, prefetch
 from sash.kernels.rows import copy_row, has_null
 
 Int64s = npt.NDArray[np.int64]
 
-TAIL = 0  # register of a log: how many lines it has
+TAIL, OLDEST = 0, 1  # registers of a log: how many lines it has, the first that may be alive
 EXPIRY, WEIGHT, PREVIOUS, EXTRA = 0, 1, 2, 3  # lanes of a line after those of its row
 NOBODY = -1
 # Places of the cursor: next left row, next right row, where in the chain of the row at hand (0: it is not at hand yet).
@@ -55,13 +56,11 @@ def write_pair(
 
 @inlined
 def enter_log(
-    rows: Int64s, i: int, expiry: int, weight: int, lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s
+    rows: Int64s, i: int, expiry: int, weight: int, hash_: int, registers: Int64s, lines: Int64s, table: Int64s
 ) -> None:
     """Add a row at the end of a log and make it the newest of its bucket."""
-    width, line = rows.shape[1], registers[TAIL]
-    for lane in range(width):
-        lines[line, lane] = rows[i, lane]
-    bucket = hash_lanes(rows, i, lanes) & (len(table) - 1)
+    width, line, bucket = rows.shape[1], registers[TAIL], hash_ & (len(table) - 1)
+    copy_row(rows, i, lines, line)
     lines[line, width + EXPIRY], lines[line, width + WEIGHT] = expiry, weight
     lines[line, width + PREVIOUS] = table[bucket] - 1
     table[bucket] = line + 1
@@ -74,7 +73,7 @@ def forget_expired(now: int, lanes: Int64s, registers: Int64s, lines: Int64s, ta
     width, live = lines.shape[1] - EXTRA, 0
     for bucket in range(len(table)):
         table[bucket] = 0
-    for line in range(registers[TAIL]):
+    for line in range(registers[OLDEST], registers[TAIL]):
         if lines[line, width + EXPIRY] > now:
             if live != line:
                 copy_row(lines, line, lines, live)
@@ -82,39 +81,67 @@ def forget_expired(now: int, lanes: Int64s, registers: Int64s, lines: Int64s, ta
             lines[live, width + PREVIOUS] = table[bucket] - 1
             table[bucket] = live + 1
             live += 1
-    registers[TAIL] = live
+    registers[OLDEST], registers[TAIL] = 0, live
 
 
 @inlined
-def first_alive(line: int, now: int, width: int, lines: Int64s) -> int:
-    while line != NOBODY and lines[line, width + EXPIRY] <= now:
+def pass_expired(now: int, width: int, registers: Int64s, lines: Int64s) -> None:
+    """All lines before OLDEST have expired, so chains end there and nobody looks at them any more."""
+    oldest = registers[OLDEST]
+    while oldest < registers[TAIL] and lines[oldest, width + EXPIRY] <= now:
+        oldest += 1
+    registers[OLDEST] = oldest
+
+
+@inlined
+def first_alive(line: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
+    while line >= oldest and lines[line, width + EXPIRY] <= now:
         line = lines[line, width + PREVIOUS]
+    return line if line >= oldest else NOBODY
+
+
+@inlined
+def newest_alive(hash_: int, now: int, width: int, oldest: int, lines: Int64s, table: Int64s) -> int:
+    """The newest row alive in a bucket; expired ones before it are cut off, once for all."""
+    bucket = hash_ & (len(table) - 1)
+    newest = table[bucket] - 1
+    line = first_alive(newest, now, width, oldest, lines)
+    if line != newest:
+        table[bucket] = line + 1
     return line
 
 
 @inlined
-def newest_alive(rows: Int64s, i: int, lanes: Int64s, now: int, width: int, lines: Int64s, table: Int64s) -> int:
-    """The newest row alive in the bucket of a key; expired ones before it are cut off, once for all."""
-    bucket = hash_lanes(rows, i, lanes) & (len(table) - 1)
-    line = first_alive(table[bucket] - 1, now, width, lines)
-    table[bucket] = line + 1
-    return line
-
-
-@inlined
-def next_alive(line: int, now: int, width: int, lines: Int64s) -> int:
+def next_alive(line: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
     """The next one alive in a bucket; expired ones in between are cut out."""
-    following = first_alive(lines[line, width + PREVIOUS], now, width, lines)
-    lines[line, width + PREVIOUS] = following
-    return following
+    following = lines[line, width + PREVIOUS]
+    alive = first_alive(following, now, width, oldest, lines)
+    if alive != following:
+        lines[line, width + PREVIOUS] = alive
+    return alive
+
+
+@kernel
+def hash_rows(rows: Int64s, lanes: Int64s, hashes: Int64s) -> None:
+    for i in range(len(rows)):
+        hashes[i] = hash_lanes(rows, i, lanes)
+
+
+@inlined
+def look_ahead(hashes: Int64s, i: int, own_table: Int64s, table: Int64s, lines: Int64s) -> None:
+    """Ask for the buckets of later rows, and for what the other side has in them."""
+    if i + FAR < len(hashes):
+        prefetch(own_table, hashes[i + FAR] & (len(own_table) - 1))
+        prefetch(table, hashes[i + FAR] & (len(table) - 1))
+        prefetch(lines, table[hashes[i + NEAR] & (len(table) - 1)] - 1)
 
 
 @kernel
 def join_expiring(
-    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_expiry: Int64s,
-    r_weight: Int64s, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s,
-    l_registers: Int64s, l_lines: Int64s, l_table: Int64s, r_registers: Int64s, r_lines: Int64s, r_table: Int64s,
-    out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
+    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, l_hashes: Int64s, r_rows: Int64s, r_ts: Int64s,
+    r_expiry: Int64s, r_weight: Int64s, r_hashes: Int64s, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s,
+    shape: Int64s, cursor: Int64s, l_registers: Int64s, l_lines: Int64s, l_table: Int64s, r_registers: Int64s, r_lines: Int64s,
+    r_table: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
 ) -> int:
     """Join of rows that carry their expiry; a pair lives until the first of its two rows expires."""
     l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
@@ -124,8 +151,10 @@ def join_expiring(
             now = l_ts[i]
             line = cursor[CHAIN] - 1
             if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
-                enter_log(l_rows, i, l_expiry[i], l_weight[i], l_lanes, l_registers, l_lines, l_table)
-                line = newest_alive(l_rows, i, l_lanes, now, r_width, r_lines, r_table)
+                look_ahead(l_hashes, i, l_table, r_table, r_lines)
+                enter_log(l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table)
+                pass_expired(now, r_width, r_registers, r_lines)
+                line = newest_alive(l_hashes[i], now, r_width, r_registers[OLDEST], r_lines, r_table)
             while line != NOBODY:
                 if equal_lanes(l_rows, i, l_lanes, r_lines, line, r_lanes):
                     if n == len(out_ts):
@@ -136,14 +165,16 @@ def join_expiring(
                     out_expiry[n] = min(l_expiry[i], r_lines[line, r_width + EXPIRY])
                     out_weight[n] = l_weight[i] * r_lines[line, r_width + WEIGHT]
                     n += 1
-                line = next_alive(line, now, r_width, r_lines)
+                line = next_alive(line, now, r_width, r_registers[OLDEST], r_lines)
             cursor[LEFT] += 1
         else:
             now = r_ts[j]
             line = cursor[CHAIN] - 1
             if cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
-                enter_log(r_rows, j, r_expiry[j], r_weight[j], r_lanes, r_registers, r_lines, r_table)
-                line = newest_alive(r_rows, j, r_lanes, now, l_width, l_lines, l_table)
+                look_ahead(r_hashes, j, r_table, l_table, l_lines)
+                enter_log(r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table)
+                pass_expired(now, l_width, l_registers, l_lines)
+                line = newest_alive(r_hashes[j], now, l_width, l_registers[OLDEST], l_lines, l_table)
             while line != NOBODY:
                 if equal_lanes(r_rows, j, r_lanes, l_lines, line, l_lanes):
                     if n == len(out_ts):
@@ -154,7 +185,7 @@ def join_expiring(
                     out_expiry[n] = min(r_expiry[j], l_lines[line, l_width + EXPIRY])
                     out_weight[n] = r_weight[j] * l_lines[line, l_width + WEIGHT]
                     n += 1
-                line = next_alive(line, now, l_width, l_lines)
+                line = next_alive(line, now, l_width, l_registers[OLDEST], l_lines)
             cursor[RIGHT] += 1
         cursor[CHAIN] = 0
     return n
@@ -170,19 +201,16 @@ def newest_of_key(rows: Int64s, i: int, lanes: Int64s, stored: Int64s, stored_la
 def look_up(
     l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s,
     l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, r_all: Int64s,
-    registers: Int64s, table: Int64s, key_table: Int64s, nodes: Int64s, counts: Int64s, following: Int64s, previous: Int64s,
-    free: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
+    registers: Int64s, table: Int64s, key_table: Int64s, nodes: Int64s, free: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_expiry: Int64s, out_weight: Int64s,
 ) -> int:
     """Pair arriving rows with a table as it is then; rows of an instant come before its changes of that instant."""
-    n = 0
+    r_width, n = r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
         i, j = cursor[LEFT], cursor[RIGHT]
         if j < len(r_ts) and (i >= len(l_ts) or r_ts[j] < l_ts[i]):
             if not has_null(r_rows, j, r_masks):
-                change_keyed(
-                    r_rows, j, r_weight[j], r_all, r_lanes, registers, table, key_table, nodes, counts, following, previous,
-                    free,
-                )
+                change_keyed(r_rows, j, r_weight[j], r_all, r_lanes, registers, table, key_table, nodes, free)
             cursor[RIGHT] += 1
             continue
         partner = cursor[CHAIN] - 1
@@ -192,10 +220,10 @@ def look_up(
             if n == len(out_ts):
                 cursor[CHAIN] = partner + 1
                 return n
-            write_pair(l_rows, i, l_rows.shape[1], nodes, partner, r_rows.shape[1], shape, out_rows, n)
-            out_ts[n], out_expiry[n], out_weight[n] = l_ts[i], l_expiry[i], l_weight[i] * counts[partner]
+            write_pair(l_rows, i, l_rows.shape[1], nodes, partner, r_width, shape, out_rows, n)
+            out_ts[n], out_expiry[n], out_weight[n] = l_ts[i], l_expiry[i], l_weight[i] * nodes[partner, r_width + COUNT]
             n += 1
-            partner = following[partner]
+            partner = nodes[partner, r_width + FOLLOWING]
         cursor[CHAIN] = 0
         cursor[LEFT] += 1
     return n
@@ -205,13 +233,11 @@ def look_up(
 def join_signed(
     l_rows: Int64s, l_ts: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s, l_lanes: Int64s,
     r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, l_all: Int64s, ls_registers: Int64s,
-    ls_table: Int64s, ls_key_table: Int64s, ls_nodes: Int64s, ls_counts: Int64s, ls_following: Int64s, ls_previous: Int64s,
-    ls_free: Int64s, r_all: Int64s, rs_registers: Int64s, rs_table: Int64s, rs_key_table: Int64s, rs_nodes: Int64s,
-    rs_counts: Int64s, rs_following: Int64s,
-    rs_previous: Int64s, rs_free: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    ls_table: Int64s, ls_key_table: Int64s, ls_nodes: Int64s, ls_free: Int64s, r_all: Int64s, rs_registers: Int64s,
+    rs_table: Int64s, rs_key_table: Int64s, rs_nodes: Int64s, rs_free: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """Join of signed changes over two keyed bags: the weight of a pair is the product of the weights."""
-    n = 0
+    l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
         is_left = cursor[RIGHT] >= len(r_ts) or (cursor[LEFT] < len(l_ts) and l_ts[cursor[LEFT]] <= r_ts[cursor[RIGHT]])
         i = cursor[LEFT] if is_left else cursor[RIGHT]
@@ -224,30 +250,30 @@ def join_signed(
                 if is_left:
                     change_keyed(
                         l_rows, i, l_weight[i], l_all, l_lanes, ls_registers, ls_table, ls_key_table, ls_nodes,
-                        ls_counts, ls_following, ls_previous, ls_free,
+                        ls_free,
                     )
                     partner = newest_of_key(l_rows, i, l_lanes, rs_nodes, r_lanes, rs_key_table)
                 else:
                     change_keyed(
                         r_rows, i, r_weight[i], r_all, r_lanes, rs_registers, rs_table, rs_key_table, rs_nodes,
-                        rs_counts, rs_following, rs_previous, rs_free,
+                        rs_free,
                     )
                     partner = newest_of_key(r_rows, i, r_lanes, ls_nodes, l_lanes, ls_key_table)
             else:
                 partner = cursor[CHAIN] - 1
-            following = rs_following if is_left else ls_following
             while partner != NOBODY:
                 if n == len(out_ts):
                     cursor[CHAIN] = partner + 1
                     return n
                 if is_left:
-                    write_pair(l_rows, i, l_rows.shape[1], rs_nodes, partner, r_rows.shape[1], shape, out_rows, n)
-                    out_ts[n], out_weight[n] = l_ts[i], l_weight[i] * rs_counts[partner]
+                    write_pair(l_rows, i, l_width, rs_nodes, partner, r_width, shape, out_rows, n)
+                    out_ts[n], out_weight[n] = l_ts[i], l_weight[i] * rs_nodes[partner, r_width + COUNT]
+                    partner = rs_nodes[partner, r_width + FOLLOWING]
                 else:
-                    write_pair(ls_nodes, partner, l_rows.shape[1], r_rows, i, r_rows.shape[1], shape, out_rows, n)
-                    out_ts[n], out_weight[n] = r_ts[i], r_weight[i] * ls_counts[partner]
+                    write_pair(ls_nodes, partner, l_width, r_rows, i, r_width, shape, out_rows, n)
+                    out_ts[n], out_weight[n] = r_ts[i], r_weight[i] * ls_nodes[partner, l_width + COUNT]
+                    partner = ls_nodes[partner, l_width + FOLLOWING]
                 n += 1
-                partner = following[partner]
         cursor[CHAIN] = 0
         if is_left:
             cursor[LEFT] += 1

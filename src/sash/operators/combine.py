@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from sash.deltas import Delta
 from sash.kernels import combine as kernel
 from sash.logical.nodes import Combination
@@ -45,8 +43,8 @@ class Combine(Operator):
         bag, out = self.bag, Delta.room(len(left) + len(right), self.layout.width)
         bag.reserve(len(left) + len(right))
         count = kernel.combine(
-            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._how, bag.lanes, bag.registers,
-            bag.table, bag.nodes, bag.counts, bag.others, bag.free, out.rows, out.ts, out.weight,
+            left.rows, left.ts, left.weight, bag.tags(left.rows), right.rows, right.ts, right.weight, bag.tags(right.rows),
+            self._how, bag.lanes, bag.registers, bag.table, bag.nodes, bag.free, out.rows, out.ts, out.weight,
         )
         return self._net.per_instant(out.slice(0, count))
 
@@ -58,6 +56,12 @@ class UnionAll(Operator):
         super().__init__(spec.layout)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        both = Delta.concatenate(inputs, self.layout.width)
-        is_mixed = all(len(delta) for delta in inputs)
-        return both.take(np.argsort(both.ts, kind="stable")) if is_mixed else both
+        left, right = inputs
+        if not len(left) or not len(right):
+            return left if len(left) else right
+        out = Delta.room(len(left) + len(right), self.layout.width)
+        kernel.merge_changes(
+            left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight, out.rows, out.ts,
+            out.expiry, out.weight,
+        )
+        return out

@@ -37,6 +37,11 @@ class Side:
             lane, bit = layout.mask(key)
             self.masks[lane] |= 1 << bit
 
+    def hashes(self, rows: Int64s) -> Int64s:
+        hashes = np.empty(len(rows), np.int64)
+        kernel.hash_rows(rows, self.lanes, hashes)
+        return hashes
+
 
 def pair_shape(spec: JoinSpec) -> Int64s:
     left, right = spec.left.layout, spec.right.layout
@@ -70,13 +75,14 @@ class Join(Operator):
         now = min(int(delta.ts[0]) for delta in (left, right) if len(delta))
         l_log.reserve(len(left), now)
         r_log.reserve(len(right), now)
+        l_hashes, r_hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
         cursor = np.zeros(3, np.int64)
         while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
             out = pieces.next()
             out.add(
                 kernel.join_expiring(
-                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight,
-                    self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor,
+                    left.rows, left.ts, left.expiry, left.weight, l_hashes, right.rows, right.ts, right.expiry, right.weight,
+                    r_hashes, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor,
                     l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table, *out.room,
                 )
             )
@@ -113,8 +119,7 @@ class SignedJoin(Operator):
         count: int = kernel.join_signed(
             left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._left.lanes, self._right.lanes,
             self._left.masks, self._right.masks, self._shape, cursor, l_bag.lanes, l_bag.registers, l_bag.table,
-            l_bag.key_table, l_bag.nodes, l_bag.counts, l_bag.following, l_bag.previous, l_bag.free, r_bag.lanes,
-            r_bag.registers, r_bag.table, r_bag.key_table, r_bag.nodes, r_bag.counts, r_bag.following, r_bag.previous,
+            l_bag.key_table, l_bag.nodes, l_bag.free, r_bag.lanes, r_bag.registers, r_bag.table, r_bag.key_table, r_bag.nodes,
             r_bag.free, *out,
         )
         return count

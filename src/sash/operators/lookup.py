@@ -40,8 +40,7 @@ class Lookup(Operator):
                 kernel.look_up(
                     left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._left.lanes,
                     self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers,
-                    table.table, table.key_table, table.nodes, table.counts, table.following, table.previous, table.free,
-                    *out.room,
+                    table.table, table.key_table, table.nodes, table.free, *out.room,
                 )
             )
         return pieces.delta()

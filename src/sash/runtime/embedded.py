@@ -8,59 +8,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Int64s, Layout
 from sash.physical.job import Job
+from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import pack_split, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
-from sash.schema import BEGINNING, Schema
+from sash.schema import BEGINNING
 from sash.state.arena import Arena
-from sash.state.bag import RowBag
-from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
 
 Changes = dict[str, list[pa.RecordBatch]]
-
-
-class LiveView:
-    """The answer of a view: a bag of rows that takes in net changes."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._layout = Layout(schema)
-        arena = Arena.anonymous()
-        self._interner = Interner(arena)
-        self._bag = RowBag(self._layout, arena.scope("bag"), self._interner)
-
-    def apply(self, net: pa.RecordBatch) -> None:
-        """Columns of the view, then _weight."""
-        self._interner.sweep()
-        rows = encode(net.columns[:-1], self._layout, self._interner)
-        self._bag.add(rows, np.array(net.columns[-1], np.int64))
-
-    @property
-    def least_count(self) -> int:
-        """How often the rarest row is there; below 0 when more left than came."""
-        return int(self._bag.rows()[1].min(initial=0))
-
-    def to_arrow(self, more: Sequence[pa.RecordBatch] = ()) -> pa.Table:
-        """Every row as often as it is in the answer; `more` changes are looked at, not kept."""
-        for net in more:
-            self.apply(net)
-        rows, counts = self._bag.rows()
-        table = self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
-        for net in more:
-            self.apply(net.set_column(net.num_columns - 1, "_weight", pa.array(-np.array(net.columns[-1], np.int64))))
-        return table
-
-    def _table(self, rows: Int64s) -> pa.Table:
-        schema = self._layout.schema.arrow
-        table = pa.Table.from_arrays(decode(rows, self._layout, self._interner), schema=schema)
-        return table.sort_by([(name, "ascending") for name in schema.names]) if schema.names else table
 
 
 class EmbeddedHost:
@@ -135,7 +95,7 @@ class EmbeddedHost:
             if packet.cargo is Cargo.CHANGES:
                 self.changes[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.NET:
-                self.live[packet.name].apply(packet.batch())
+                self.live[packet.name].add(packet.batch())
             elif packet.cargo is Cargo.LATE:
                 self.late[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.DEAD:
@@ -158,7 +118,7 @@ class EmbeddedHost:
         packets = Shard(self.job, 1, 0, fork).step(list(self._control({"look": 1})))
         fork.close()
         ahead = [packet.batch() for packet in packets if packet.cargo is Cargo.NET and packet.name == name]
-        return self.live[name].to_arrow(ahead)
+        return self.live[name].rows(ahead)
 
     def _control(self, facts: dict[str, int | None], stream: str = "") -> Iterable[Packet]:
         return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body(facts))

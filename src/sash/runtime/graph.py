@@ -62,8 +62,8 @@ class Graph:
         return set(self._nodes)
 
     def step(
-        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Mapping[str, int | None], newcomers: Mapping[PortSpec, Delta] | None = None,
-        known: set[Spec] | None = None,
+        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Mapping[str, int | None],
+        newcomers: Mapping[PortSpec, Delta] | None = None, known: set[Spec] | None = None,
     ) -> dict[Spec, Feed]:
         """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
 

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
 from sash.physical.job import Job, View
+from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
@@ -33,7 +34,6 @@ from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.keeper import STAGE, MakeEngine
-from sash.spark.live import LiveAnswer
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
@@ -68,7 +68,7 @@ class SparkHost:
             str(base), folder, target, arenas, frozenset(self._frames), batch_rows,
             flush=flush and not self._frames, until=until,
         )
-        self._live: dict[str, LiveAnswer] = {}
+        self._live: dict[str, LiveView] = {}
         self._between_batches = threading.RLock()  # held by a batch, or by who wants the state to stand still
         self._query: StreamingQuery | None = None
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
@@ -230,11 +230,11 @@ class SparkHost:
         commits = self._settings.checkpoint.child("spark", "commits").names()
         return max((int(name) for name in commits if name.isdigit()), default=BEFORE_ALL)
 
-    def _answers(self, batch: int | None = None) -> dict[str, LiveAnswer]:
+    def _answers(self, batch: int | None = None) -> dict[str, LiveView]:
         """The live answers; the first time, from the changes on record of the batches before this one."""
         if not self._live:
             before = self._version + 1 if batch is None else batch
-            self._live = {view.name: LiveAnswer(view.schema) for view in self.job.views}
+            self._live = {view.name: LiveView(view.schema) for view in self.job.views}
             for view in self.job.views:
                 self._live[view.name].add_changelog(read_changes(self._settings.output, view, before))
         return self._live

@@ -7,6 +7,7 @@ import numpy as np
 from sash.deltas import Int64s, Layout
 from sash.kernels import bag as kernel
 from sash.kernels.hashing import rebuild_table
+from sash.kernels.prefetching import tag_rows
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 from sash.state.lanes import string_lanes
@@ -17,16 +18,18 @@ FIRST_ROOM = 64
 class RowBag:
     """Every distinct row once, with its count."""
 
+    EXTRA = 1  # lanes of a node after those of its row
+
     def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
         self._scope = scope
+        self._width = layout.width
         self.lanes = np.arange(layout.width, dtype=np.int64)
         self.registers = scope.array("registers", 4)
-        self.nodes = scope.array("nodes", (FIRST_ROOM, layout.width))
-        self.counts = scope.array("counts", FIRST_ROOM)
+        self.nodes = scope.array("nodes", (FIRST_ROOM, layout.width + self.EXTRA))
         self.free = scope.array("free", FIRST_ROOM)
         self.table = scope.array("table", 2 * FIRST_ROOM)
         lanes = string_lanes(layout)
-        interner.hold(lambda: (self.rows()[0], lanes))
+        interner.hold(lambda: (self._live(), lanes))
 
     def __len__(self) -> int:
         """How many distinct rows."""
@@ -34,26 +37,31 @@ class RowBag:
 
     def add(self, rows: Int64s, weights: Int64s) -> None:
         self.reserve(len(weights))
-        kernel.change_counts(
-            rows, weights, self.lanes, self.registers, self.table, self.nodes, self.counts, self.free
-        )
+        kernel.change_counts(rows, weights, self.lanes, self.tags(rows), self.registers, self.table, self.nodes, self.free)
+
+    def tags(self, rows: Int64s) -> Int64s:
+        """By which rows are found."""
+        tags = np.empty(len(rows), np.int64)
+        tag_rows(rows, self.lanes, tags)
+        return tags
 
     def rows(self) -> tuple[Int64s, Int64s]:
         """The distinct rows and their counts, in no order."""
-        live = np.flatnonzero(self.counts[: self.registers[kernel.USED]])
-        return self.nodes[live], self.counts[live]
+        live = self._live()
+        return np.ascontiguousarray(live[:, : self._width]), np.ascontiguousarray(live[:, self._width + kernel.COUNT])
 
     def reserve(self, extra: int) -> None:
         """Make room for so many more distinct rows."""
         wanted = int(self.registers[kernel.LIVE]) + extra
-        if wanted > len(self.counts):
-            self._resize(max(2 * len(self.counts), wanted))
+        if wanted > len(self.nodes):
+            room = max(2 * len(self.nodes), wanted)
+            self.nodes, self.free = self._scope.resize("nodes", room), self._scope.resize("free", room)
         if 2 * wanted > len(self.table):
             self.table = self._grow_table("table", self.table, wanted)
 
-    def _resize(self, room: int) -> None:
-        self.nodes, self.counts = self._scope.resize("nodes", room), self._scope.resize("counts", room)
-        self.free = self._scope.resize("free", room)
+    def _live(self) -> Int64s:
+        nodes = self.nodes[: self.registers[kernel.USED]]
+        return np.asarray(nodes[nodes[:, self._width + kernel.COUNT] != 0])
 
     def _grow_table(self, name: str, old: Int64s, wanted: int) -> Int64s:
         entries = old.copy()
@@ -66,36 +74,24 @@ class RowBag:
 class KeyedBag(RowBag):
     """A bag whose rows are also found by key."""
 
+    EXTRA = 3
+
     def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner) -> None:
         super().__init__(layout, scope, interner)
         self.key_lanes = key_lanes
         self.key_table = scope.array("key table", 2 * FIRST_ROOM)
-        self.following = scope.array("following", FIRST_ROOM)
-        self.previous = scope.array("previous", FIRST_ROOM)
 
     def reserve(self, extra: int) -> None:
         super().reserve(extra)
         if len(self.key_table) < len(self.table):
             self.key_table = self._grow_table("key table", self.key_table, len(self.table) // 2 - 1)
 
-    def _resize(self, room: int) -> None:
-        super()._resize(room)
-        self.following, self.previous = self._scope.resize("following", room), self._scope.resize("previous", room)
-
 
 class TwoSidedBag(RowBag):
-    """A bag whose rows have two counts: `counts` on the left side, `others` on the right one."""
+    """A bag whose rows have two counts, one a side."""
 
-    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
-        super().__init__(layout, scope, interner)
-        self.others = scope.array("others", FIRST_ROOM)
+    EXTRA = 2
 
-    def rows(self) -> tuple[Int64s, Int64s]:
-        """The distinct rows of both sides, and their counts on the left one."""
-        used = self.registers[kernel.USED]
-        live = np.flatnonzero((self.counts[:used] != 0) | (self.others[:used] != 0))
-        return self.nodes[live], self.counts[live]
-
-    def _resize(self, room: int) -> None:
-        super()._resize(room)
-        self.others = self._scope.resize("others", room)
+    def _live(self) -> Int64s:
+        nodes, width = self.nodes[: self.registers[kernel.USED]], self._width
+        return np.asarray(nodes[(nodes[:, width + kernel.COUNT] != 0) | (nodes[:, width + kernel.OTHER] != 0)])

@@ -3,8 +3,8 @@
     line   lanes of the row | expiry | weight | the line before it in its bucket        one place in memory for all of it
     table  bucket -> newest line
 
-Rows are only added at the end. A probe that meets an expired row cuts it out of its chain. When the log is full, the rows that
-are still alive move together and are chained anew, and when they are many, it grows. So a row is moved a bounded number of times,
+Rows are only added at the end, so in a log of rows that expire in order, all before the oldest one alive are gone, and chains end
+there. A probe that meets an expired row elsewhere cuts it out of its chain. When the log is full, the rows that are alive move together and are chained anew, and when they are many, it grows. So a row is moved a bounded number of times,
 and the log is never more than a few times as large as what is alive.
 """
 
@@ -28,7 +28,7 @@ class RowLog:
         self._scope = scope
         self._key_lanes = key_lanes
         self._expiry = layout.width + EXPIRY
-        self.registers = scope.array("registers", 1)
+        self.registers = scope.array("registers", 2)
         self.lines = scope.array("lines", (FIRST_ROOM, layout.width + EXTRA))
         self.table = scope.array("table", FIRST_ROOM)
         lanes = string_lanes(layout)

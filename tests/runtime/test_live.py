@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from sash.schema import BIGINT, DOUBLE, STRING, schema
-from sash.spark.live import LiveAnswer
+from sash.runtime.live import LiveView
 
 SCHEMA = schema(("name", STRING), ("n", BIGINT))
 
@@ -17,17 +17,17 @@ def net(*rows: tuple[str | None, int | None, int]) -> pa.Table:
     return pa.Table.from_arrays(columns, names=["name", "n", "_weight"])
 
 
-def shown(answer: LiveAnswer) -> list[tuple[object, ...]]:
+def shown(answer: LiveView) -> list[tuple[object, ...]]:
     return [tuple(row.values()) for row in answer.rows().to_pylist()]
 
 
 def test_nothing_yet() -> None:
-    assert shown(LiveAnswer(SCHEMA)) == []
-    assert LiveAnswer(SCHEMA).rows().schema == SCHEMA.arrow
+    assert shown(LiveView(SCHEMA)) == []
+    assert LiveView(SCHEMA).rows().schema == SCHEMA.arrow
 
 
 def test_rows_come_go_and_repeat() -> None:
-    answer = LiveAnswer(SCHEMA)
+    answer = LiveView(SCHEMA)
     answer.add(net(("ann", 1, 2), ("bob", None, 1), (None, 3, 1)))
     assert shown(answer) == [("ann", 1), ("ann", 1), ("bob", None), (None, 3)]
     answer.add(net(("ann", 1, -1), (None, 3, -1)))
@@ -42,13 +42,13 @@ def test_a_changelog_adds_up_to_the_same() -> None:
         "_op": pa.array([1, 1, -1], pa.int8()), "_ts": pa.array([1, 2, 3], pa.timestamp("us")), "name": ["a", "b", "a"],
         "n": [1, 1, 1],
     })  # fmt: skip
-    answer = LiveAnswer(SCHEMA)
+    answer = LiveView(SCHEMA)
     answer.add_changelog(log)
     assert shown(answer) == [("b", 1)]
 
 
 def test_columns_may_share_a_name() -> None:
-    answer = LiveAnswer(schema(("x", BIGINT), ("x", BIGINT)))
+    answer = LiveView(schema(("x", BIGINT), ("x", BIGINT)))
     columns = [pa.array([1, 1]), pa.array([2, 3]), pa.array([1, 1])]
     answer.add(pa.Table.from_arrays(columns, names=["x", "x", "_weight"]))
     assert answer.rows().num_rows == 2
@@ -56,7 +56,7 @@ def test_columns_may_share_a_name() -> None:
 
 @pytest.mark.parametrize("value", [0.0, -0.0, float("nan"), None])
 def test_a_number_that_came_can_go(value: float | None) -> None:
-    answer = LiveAnswer(schema(("x", DOUBLE)))
+    answer = LiveView(schema(("x", DOUBLE)))
     for weight in (1, -1):
         answer.add(pa.table({"x": pa.array([value], pa.float64()), "_weight": [weight]}))
     assert answer.rows().num_rows == 0

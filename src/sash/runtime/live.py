@@ -1,0 +1,71 @@
+"""The live answer of a view: a bag of rows to which net changes are added. A change costs what it changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from sash.deltas import Int64s, Layout
+from sash.schema import Schema
+from sash.state.arena import Arena
+from sash.state.bag import RowBag
+from sash.state.interner import Interner
+from sash.state.lanes import decode, encode
+
+Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
+
+
+class LiveView:
+    """The rows that a view, or a table, holds now."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._layout = Layout(schema)
+        arena = Arena.anonymous()
+        self._interner = Interner(arena)
+        self._bag = RowBag(self._layout, arena.scope("bag"), self._interner)
+        self._lock = threading.Lock()
+
+    @property
+    def least_count(self) -> int:
+        """How often the rarest row is there; below 0 when more left than came."""
+        return int(self._bag.rows()[1].min(initial=0))
+
+    def add(self, net: Net) -> None:
+        """Take net changes in."""
+        with self._lock:
+            self._interner.sweep()
+            self._add(net, 1)
+
+    def add_changelog(self, changes: pa.Table) -> None:
+        """Changes with sign: _op, _ts, then the columns of the view."""
+        columns = [*changes.columns[2:], changes.column(0).cast(pa.int64())]
+        self.add(pa.Table.from_arrays(columns, names=[*changes.column_names[2:], "_weight"]))
+
+    def rows(self, more: Iterable[Net] = ()) -> pa.Table:
+        """The answer, every row as often as it is in it, sorted; `more` changes are looked at, not kept."""
+        ahead = list(more)
+        with self._lock:
+            for net in ahead:
+                self._add(net, 1)
+            rows, counts = self._bag.rows()
+            table = self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
+            for net in ahead:
+                self._add(net, -1)
+        return table
+
+    def _add(self, net: Net, sign: int) -> None:
+        arrays = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in net.columns]
+        *columns, weights = arrays
+        if len(weights):
+            rows = encode(columns, self._layout, self._interner) if columns else np.zeros((len(weights), 1), np.int64)
+            self._bag.add(rows, sign * np.array(weights, np.int64))
+
+    def _table(self, rows: Int64s) -> pa.Table:
+        names = [f"c{place}" for place in range(len(self._layout.schema))]  # those of a view may repeat, these do not
+        table = pa.Table.from_arrays(decode(rows, self._layout, self._interner), names=names)
+        ordered = table.sort_by([(name, "ascending") for name in names]) if names else table
+        return ordered.rename_columns(self._layout.schema.names).cast(self._layout.schema.arrow)

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, overload
 from sash.errors import SashError, SqlError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from sash.session import Database
@@ -16,7 +19,7 @@ __all__ = ["SashError", "SqlError", "connect"]
 
 
 @overload
-def connect() -> Database: ...
+def connect(spark: None = None, *, clock: Callable[[], int] = ..., base: Path | None = ..., expiry: str = ...) -> Database: ...
 @overload
 def connect(spark: SparkSession, **options: Any) -> SparkDatabase: ...
 

@@ -7,6 +7,7 @@ and the second takes the counts over.
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from sash.state.arena import Arena
 EVENTS = schema(("ts", TIMESTAMP), ("key", BIGINT), ("value", BIGINT))
 COUNTS = schema(("key", BIGINT), ("n", BIGINT))
 KEYS = 100
-FAULTS = "SASH_TEST_FAULTS"  # a folder: a file "fail" there makes one step fail, a file "refuse" all of them
+FAULTS = "SASH_TEST_FAULTS"  # a folder: a file "fail" there makes one step fail, "die" kills one worker, "refuse" stops all
 
 
 def stream(path: str | None, **facts: object) -> StreamSpec:
@@ -81,15 +82,22 @@ class Counting:
 
 
 def fail_if_asked() -> None:
-    """Fail once, in the middle of a write."""
-    fault = Path(os.environ.get(FAULTS, "/nonexistent")) / "fail"
-    if fault.with_name("refuse").exists():
+    """Fail, or be killed, once, in the middle of a write."""
+    faults = Path(os.environ.get(FAULTS, "/nonexistent"))
+    if (faults / "refuse").exists():
         raise SashError("the test wants none of it", "ask another one")
+    if _taken(faults / "die"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if _taken(faults / "fail"):
+        raise RuntimeError("a fault of the test")
+
+
+def _taken(fault: Path) -> bool:
     try:
         fault.unlink()
     except FileNotFoundError:
-        return
-    raise RuntimeError("a fault of the test")
+        return False
+    return True
 
 
 def write_events(path: Path, rows: int, *, seed: int = 0, start: int = 0) -> np.ndarray:

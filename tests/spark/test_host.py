@@ -120,6 +120,16 @@ def test_a_task_that_fails_is_tried_again(make_host: MakeHost, tmp_path: Path, f
     assert added_up(tmp_path / "out") == expected.tolist()
 
 
+def test_a_worker_that_is_killed_is_replaced(make_host: MakeHost, tmp_path: Path, faults: Path) -> None:
+    expected = counting.write_events(tmp_path / "in/a.csv", 300)
+    (faults / "die").touch()
+    host = make_host(batch_rows=100)
+    host.run_to_end()
+    assert not (faults / "die").exists()
+    assert counts(host.view("counts")) == expected.tolist()
+    assert added_up(tmp_path / "out") == expected.tolist()
+
+
 def test_an_error_of_a_task_is_one_clear_message(make_host: MakeHost, tmp_path: Path, faults: Path) -> None:
     counting.write_events(tmp_path / "in/a.csv", 10)
     (faults / "refuse").touch()

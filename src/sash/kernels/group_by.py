@@ -21,6 +21,7 @@ from sash.kernels.exact_sum import canonical_double
 from sash.kernels.group_registers import FREE_GROUP, LAST, LIVE_GROUPS, LIVE_NODES, TOUCHED_GROUP, USED_GROUPS
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
 from sash.kernels.nodes import OWNER_BITS, count_pair, count_value, to_order
+from sash.kernels.prefetching import FAR, NEAR, prefetch
 from sash.kernels.settling import settle_nodes
 from sash.kernels.texts import make_texts
 from sash.physical.group_by import (
@@ -61,12 +62,13 @@ def group_rows(
     calls: Int64s, sets: Int64s, separators: Bytes, ranges: Int64s, registers: Int64s, table: Int64s, cells: Int64s,
     lines: Int64s, nodes: Int64s, beside: Int64s, node_table: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
     texts: Int64s, text_count: Int64s, buffer: Bytes, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, at: int,
-    key: Int64s, limbs: Int64s, spare: Int64s,
+    key: Int64s, limbs: Int64s, spare: Int64s, tags: Int64s,
 ) -> tuple[int, int]:
     """Take in the changes from `row` on and write those of the output from `at` on; the answer is where both stopped.
 
     Before the end it stops only for want of room: for groups, nodes or texts. Then some groups may still be touched.
-    Instants before `begin` show nothing. `key`, `limbs` and `spare` are scratch.
+    Instants before `begin` show nothing. `key`, `limbs` and `spare` are scratch;
+    `tags` are those of all rows.
     """
     room, node_room = len(cells) - 1, len(nodes) - 1 - len(sets)
     while True:
@@ -97,7 +99,8 @@ def group_rows(
                 break
         if row == len(ts) or registers[LIVE_GROUPS] >= room or registers[LIVE_NODES] > node_room:
             break
-        group = _find_group(rows, row, keys, key_bits, key, registers, table, cells, lines)
+        _look_ahead(tags, row, table, cells, lines)
+        group = _find_group(rows, row, tags[row], keys, key_bits, key, registers, table, cells, lines)
         if cells[group, LINK] == 0:
             cells[group, LINK] = registers[TOUCHED_GROUP]
             registers[TOUCHED_GROUP] = group
@@ -108,26 +111,11 @@ def group_rows(
 
 @inlined
 def _find_group(
-    rows: Int64s, row: int, keys: Int64s, key_bits: Int64s, key: Int64s, registers: Int64s, table: Int64s,
+    rows: Int64s, row: int, tag: int, keys: Int64s, key_bits: Int64s, key: Int64s, registers: Int64s, table: Int64s,
     cells: Int64s, lines: Int64s,
 ) -> int:
     """The group of a row, a new one if need be. `key` is scratch: an output row with nothing but its key."""
-    first_mask = lines.shape[1] - len(key_bits)
-    for mask in range(first_mask, lines.shape[1]):
-        key[0, mask] = 0
-    state = 0
-    for lane in range(len(keys)):
-        value = rows[row, keys[lane, KEY_LANE]]
-        if keys[lane, KEY_IS_DOUBLE]:
-            value = canonical_double(value)
-        key[0, lane] = value
-        is_null = rows[row, keys[lane, KEY_MASK]] >> keys[lane, KEY_BIT] & 1
-        key[0, keys[lane, KEY_TO_MASK]] |= is_null << keys[lane, KEY_TO_BIT]
-        state = mix(state, value)
-    for mask in range(first_mask, lines.shape[1]):
-        if key[0, mask]:
-            state = mix(state, key[0, mask])
-    tag = tag_of(state)
+    _read_key(rows, row, keys, key_bits, key, lines.shape[1])
     last = len(table) - 1
     slot = tag & last
     while table[slot] != 0:
@@ -142,6 +130,45 @@ def _find_group(
     for lane in range(lines.shape[1]):
         lines[group, lane] = key[0, lane]
     return group
+
+
+@inlined
+def _read_key(rows: Int64s, row: int, keys: Int64s, key_bits: Int64s, key: Int64s, width: int) -> int:
+    """Write the key of a row into `key`; the answer is its hash."""
+    first_mask = width - len(key_bits)
+    for mask in range(first_mask, width):
+        key[0, mask] = 0
+    state = 0
+    for lane in range(len(keys)):
+        value = rows[row, keys[lane, KEY_LANE]]
+        if keys[lane, KEY_IS_DOUBLE]:
+            value = canonical_double(value)
+        key[0, lane] = value
+        is_null = rows[row, keys[lane, KEY_MASK]] >> keys[lane, KEY_BIT] & 1
+        key[0, keys[lane, KEY_TO_MASK]] |= is_null << keys[lane, KEY_TO_BIT]
+        state = mix(state, value)
+    for mask in range(first_mask, width):
+        if key[0, mask]:
+            state = mix(state, key[0, mask])
+    return state
+
+
+@kernel
+def tag_groups(rows: Int64s, keys: Int64s, key_bits: Int64s, key: Int64s, tags: Int64s) -> None:
+    """The tag of the group of every row."""
+    for row in range(len(rows)):
+        tags[row] = tag_of(_read_key(rows, row, keys, key_bits, key, key.shape[1]))
+
+
+@inlined
+def _look_ahead(tags: Int64s, row: int, table: Int64s, cells: Int64s, lines: Int64s) -> None:
+    """Ask for what later rows will need: soon a group, later a slot of the table."""
+    last = len(table) - 1
+    if row + FAR < len(tags):
+        prefetch(table, tags[row + FAR] & last)
+        group = table[tags[row + NEAR] & last] & HALF
+        prefetch(cells, group)
+        prefetch(lines, group)
 
 
 @inlined

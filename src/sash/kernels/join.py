@@ -17,12 +17,12 @@ from sash.deltas import MASK_BITS
 from sash.kernels.bag import COUNT, FOLLOWING, change_keyed, find_node
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, tag_of
-from sash.kernels.prefetching import FAR, NEAR, prefetch
+from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
 from sash.kernels.rows import copy_row, has_null
 
 Int64s = npt.NDArray[np.int64]
 
-TAIL, OLDEST = 0, 1  # registers of a log: how many lines it has, the first that may be alive
+TAIL, OLDEST = 0, 1  # registers of a log: the number of the next row, that of the first which may be alive
 EXPIRY, WEIGHT, PREVIOUS, EXTRA = 0, 1, 2, 3  # lanes of a line after those of its row
 NOBODY = -1
 # Places of the cursor: next left row, next right row, where in the chain of the row at hand (0: it is not at hand yet).
@@ -59,45 +59,46 @@ def enter_log(
     rows: Int64s, i: int, expiry: int, weight: int, hash_: int, registers: Int64s, lines: Int64s, table: Int64s
 ) -> None:
     """Add a row at the end of a log and make it the newest of its bucket."""
-    width, line, bucket = rows.shape[1], registers[TAIL], hash_ & (len(table) - 1)
+    width, bucket, line = rows.shape[1], hash_ & (len(table) - 1), registers[TAIL] & (len(lines) - 1)
     copy_row(rows, i, lines, line)
     lines[line, width + EXPIRY], lines[line, width + WEIGHT] = expiry, weight
     lines[line, width + PREVIOUS] = table[bucket] - 1
-    table[bucket] = line + 1
-    registers[TAIL] = line + 1
+    registers[TAIL] += 1
+    table[bucket] = registers[TAIL]
 
 
 @kernel
 def forget_expired(now: int, lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -> None:
     """Move the rows that are alive at `now` together and chain them anew."""
-    width, live = lines.shape[1] - EXTRA, 0
+    width, mask, live = lines.shape[1] - EXTRA, len(lines) - 1, registers[OLDEST]
     for bucket in range(len(table)):
         table[bucket] = 0
-    for line in range(registers[OLDEST], registers[TAIL]):
-        if lines[line, width + EXPIRY] > now:
-            if live != line:
-                copy_row(lines, line, lines, live)
-            bucket = hash_lanes(lines, live, lanes) & (len(table) - 1)
-            lines[live, width + PREVIOUS] = table[bucket] - 1
-            table[bucket] = live + 1
+    for row in range(registers[OLDEST], registers[TAIL]):
+        if lines[row & mask, width + EXPIRY] > now:
+            if live != row:
+                copy_row(lines, row & mask, lines, live & mask)
+            bucket = hash_lanes(lines, live & mask, lanes) & (len(table) - 1)
+            lines[live & mask, width + PREVIOUS] = table[bucket] - 1
             live += 1
-    registers[OLDEST], registers[TAIL] = 0, live
+            table[bucket] = live
+    registers[TAIL] = live
 
 
-@inlined
-def pass_expired(now: int, width: int, registers: Int64s, lines: Int64s) -> None:
-    """All lines before OLDEST have expired, so chains end there and nobody looks at them any more."""
-    oldest = registers[OLDEST]
-    while oldest < registers[TAIL] and lines[oldest, width + EXPIRY] <= now:
+@kernel
+def pass_expired(now: int, registers: Int64s, lines: Int64s) -> None:
+    """All rows before OLDEST have expired, so chains end there and nobody looks at them any more."""
+    expiry, mask, oldest = lines.shape[1] - EXTRA + EXPIRY, len(lines) - 1, registers[OLDEST]
+    while oldest < registers[TAIL] and lines[oldest & mask, expiry] <= now:
         oldest += 1
     registers[OLDEST] = oldest
 
 
 @inlined
-def first_alive(line: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
-    while line >= oldest and lines[line, width + EXPIRY] <= now:
-        line = lines[line, width + PREVIOUS]
-    return line if line >= oldest else NOBODY
+def first_alive(row: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
+    mask = len(lines) - 1
+    while row >= oldest and lines[row & mask, width + EXPIRY] <= now:
+        row = lines[row & mask, width + PREVIOUS]
+    return row if row >= oldest else NOBODY
 
 
 @inlined
@@ -105,15 +106,16 @@ def newest_alive(hash_: int, now: int, width: int, oldest: int, lines: Int64s, t
     """The newest row alive in a bucket; expired ones before it are cut off, once for all."""
     bucket = hash_ & (len(table) - 1)
     newest = table[bucket] - 1
-    line = first_alive(newest, now, width, oldest, lines)
-    if line != newest:
-        table[bucket] = line + 1
-    return line
+    row = first_alive(newest, now, width, oldest, lines)
+    if row != newest:
+        table[bucket] = row + 1
+    return row
 
 
 @inlined
-def next_alive(line: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
+def next_alive(row: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
     """The next one alive in a bucket; expired ones in between are cut out."""
+    line = row & (len(lines) - 1)
     following = lines[line, width + PREVIOUS]
     alive = first_alive(following, now, width, oldest, lines)
     if alive != following:
@@ -128,12 +130,14 @@ def hash_rows(rows: Int64s, lanes: Int64s, hashes: Int64s) -> None:
 
 
 @inlined
-def look_ahead(hashes: Int64s, i: int, own_table: Int64s, table: Int64s, lines: Int64s) -> None:
-    """Ask for the buckets of later rows, and for what the other side has in them."""
+def look_ahead(hashes: Int64s, i: int, width: int, own_table: Int64s, table: Int64s, lines: Int64s) -> None:
+    """Ask for the buckets of later rows, and for the first two rows that the other side has in them."""
+    last, mask = len(table) - 1, len(lines) - 1
     if i + FAR < len(hashes):
         prefetch(own_table, hashes[i + FAR] & (len(own_table) - 1))
-        prefetch(table, hashes[i + FAR] & (len(table) - 1))
-        prefetch(lines, table[hashes[i + NEAR] & (len(table) - 1)] - 1)
+        prefetch(table, hashes[i + FAR] & last)
+        prefetch(lines, (table[hashes[i + NEAR] & last] - 1) & mask)
+        prefetch(lines, lines[(table[hashes[i + NEXT] & last] - 1) & mask, width + PREVIOUS] & mask)
 
 
 @kernel
@@ -146,46 +150,46 @@ def join_expiring(
     """Join of rows that carry their expiry; a pair lives until the first of its two rows expires."""
     l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
-        i, j = cursor[LEFT], cursor[RIGHT]
+        i, j, row = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1
         if j >= len(r_ts) or (i < len(l_ts) and l_ts[i] <= r_ts[j]):
             now = l_ts[i]
-            line = cursor[CHAIN] - 1
             if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
-                look_ahead(l_hashes, i, l_table, r_table, r_lines)
+                look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
                 enter_log(l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table)
-                pass_expired(now, r_width, r_registers, r_lines)
-                line = newest_alive(l_hashes[i], now, r_width, r_registers[OLDEST], r_lines, r_table)
-            while line != NOBODY:
+                pass_expired(now, r_registers, r_lines)
+                row = newest_alive(l_hashes[i], now, r_width, r_registers[OLDEST], r_lines, r_table)
+            while row != NOBODY:
+                line = row & (len(r_lines) - 1)
                 if equal_lanes(l_rows, i, l_lanes, r_lines, line, r_lanes):
                     if n == len(out_ts):
-                        cursor[CHAIN] = line + 1
+                        cursor[CHAIN] = row + 1
                         return n
                     write_pair(l_rows, i, l_width, r_lines, line, r_width, shape, out_rows, n)
                     out_ts[n] = now
                     out_expiry[n] = min(l_expiry[i], r_lines[line, r_width + EXPIRY])
                     out_weight[n] = l_weight[i] * r_lines[line, r_width + WEIGHT]
                     n += 1
-                line = next_alive(line, now, r_width, r_registers[OLDEST], r_lines)
+                row = next_alive(row, now, r_width, r_registers[OLDEST], r_lines)
             cursor[LEFT] += 1
         else:
             now = r_ts[j]
-            line = cursor[CHAIN] - 1
             if cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
-                look_ahead(r_hashes, j, r_table, l_table, l_lines)
+                look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
                 enter_log(r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table)
-                pass_expired(now, l_width, l_registers, l_lines)
-                line = newest_alive(r_hashes[j], now, l_width, l_registers[OLDEST], l_lines, l_table)
-            while line != NOBODY:
+                pass_expired(now, l_registers, l_lines)
+                row = newest_alive(r_hashes[j], now, l_width, l_registers[OLDEST], l_lines, l_table)
+            while row != NOBODY:
+                line = row & (len(l_lines) - 1)
                 if equal_lanes(r_rows, j, r_lanes, l_lines, line, l_lanes):
                     if n == len(out_ts):
-                        cursor[CHAIN] = line + 1
+                        cursor[CHAIN] = row + 1
                         return n
                     write_pair(l_lines, line, l_width, r_rows, j, r_width, shape, out_rows, n)
                     out_ts[n] = now
                     out_expiry[n] = min(r_expiry[j], l_lines[line, l_width + EXPIRY])
                     out_weight[n] = r_weight[j] * l_lines[line, l_width + WEIGHT]
                     n += 1
-                line = next_alive(line, now, l_width, l_registers[OLDEST], l_lines)
+                row = next_alive(row, now, l_width, l_registers[OLDEST], l_lines)
             cursor[RIGHT] += 1
         cursor[CHAIN] = 0
     return n

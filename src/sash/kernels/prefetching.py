@@ -17,8 +17,7 @@ from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, hash_lanes, tag_of
 
-NEAR, FAR = 8, 16  # rows ahead: the line of a row, its slot in the table
-LINE = 8  # lanes of a line of the cache
+NEXT, NEAR, FAR = 6, 12, 18  # rows ahead: what follows the line of a row, the line, its slot in the table
 
 _WORD, _BYTE, _NUMBER = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 

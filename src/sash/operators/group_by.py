@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Layout
-from sash.kernels.group_by import group_rows
+from sash.kernels.group_by import group_rows, tag_groups
 from sash.kernels.group_registers import BEGUN, LAST, TOUCHED_GROUP
 from sash.kernels.percentiles import SPARE
 from sash.kernels.rounding import SCRATCH
@@ -69,6 +69,8 @@ class GroupBy(Operator):
         for user in self._users.values():
             user.forget_empty(self.groups.cells)
         tables, interner, texts = self._tables, self._interner, NewTexts(self._tables, self._users)
+        tags = np.empty(len(delta), np.int64)
+        tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
         place, at = 0, 0
         while True:
             groups = self.groups
@@ -77,7 +79,7 @@ class GroupBy(Operator):
                 tables.calls, tables.sets, tables.separators, groups.ranges, groups.registers, groups.table,
                 groups.cells, groups.lines, groups.nodes, groups.beside, groups.node_table, interner.starts,
                 interner.lengths, interner.heap, texts.list, texts.count, texts.buffer, out.rows, out.ts, out.weight,
-                at, self._key, self._limbs, self._spare,
+                at, self._key, self._limbs, self._spare, tags,
             )
             if place == len(delta) and groups.registers[TOUCHED_GROUP] == LAST:
                 return texts.settled(out.slice(0, at), groups, interner)

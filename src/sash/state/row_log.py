@@ -1,11 +1,11 @@
 """One side of a join of rows that carry their expiry: a log of rows, chained by hash from the newest back.
 
-    line   lanes of the row | expiry | weight | the line before it in its bucket        one place in memory for all of it
-    table  bucket -> newest line
+    line   lanes of the row | expiry | weight | the row before it in its bucket        one place in memory for all of it
+    table  bucket -> newest row
 
-Rows are only added at the end, so in a log of rows that expire in order, all before the oldest one alive are gone, and chains end
-there. A probe that meets an expired row elsewhere cuts it out of its chain. When the log is full, the rows that are alive move together and are chained anew, and when they are many, it grows. So a row is moved a bounded number of times,
-and the log is never more than a few times as large as what is alive.
+Rows are numbered as they come and lie in a ring. Where they expire in the order they came, all rows before the oldest one alive are
+gone, chains end there, and a row is never moved. Elsewhere a probe that meets an expired row cuts it out of its chain; when the
+ring is full and much of it has expired, the rows alive move together, and when they are many, it grows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Int64s, Layout
-from sash.kernels.join import EXPIRY, EXTRA, TAIL, forget_expired
+from sash.kernels.join import EXPIRY, EXTRA, OLDEST, TAIL, forget_expired, pass_expired
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 from sash.state.lanes import string_lanes
@@ -32,21 +32,28 @@ class RowLog:
         self.lines = scope.array("lines", (FIRST_ROOM, layout.width + EXTRA))
         self.table = scope.array("table", FIRST_ROOM)
         lanes = string_lanes(layout)
-        interner.hold(lambda: (self.lines[: self.registers[TAIL]], lanes))
+        interner.hold(lambda: (self._held(), lanes))
 
     def __len__(self) -> int:
-        return int(self.registers[TAIL])
-
-    def alive(self, now: int) -> int:
-        """How many rows are not expired."""
-        return int(np.count_nonzero(self.lines[: len(self), self._expiry] > now))
+        return int(self.registers[TAIL] - self.registers[OLDEST])
 
     def reserve(self, extra: int, now: int) -> None:
         """Make room for so many more rows; what expired at or before `now` may go."""
         if len(self) + extra <= len(self.lines):
             return
-        room = 2 * (self.alive(now) + extra)
-        if room > len(self.lines):
-            self.lines = self._scope.resize("lines", room)
-            self.table = self._scope.resize("table", 1 << (room - 1).bit_length())
+        pass_expired(now, self.registers, self.lines)
+        if len(self) + extra <= len(self.lines):
+            return
+        held = self._held()
+        wanted = 2 * (int(np.count_nonzero(held[:, self._expiry] > now)) + extra)
+        if wanted > len(self.lines):
+            room = 1 << (wanted - 1).bit_length()
+            self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", room)
+            self.lines[self._places()] = held
         forget_expired(now, self._key_lanes, self.registers, self.lines, self.table)
+
+    def _places(self) -> Int64s:
+        return np.arange(self.registers[OLDEST], self.registers[TAIL]) & (len(self.lines) - 1)
+
+    def _held(self) -> Int64s:
+        return np.asarray(self.lines[self._places()])

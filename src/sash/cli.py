@@ -10,6 +10,7 @@ import click
 from sash.errors import SashError
 
 EXPIRIES = ("auto", "direct", "negative")
+BENCHMARKS = ("windows", "pipeline")
 INTERRUPTED = 130
 
 
@@ -95,14 +96,22 @@ def generate(name: str, rows: int, seed: int, out: Path, format: str) -> None:
 
 
 @main.command()
-@click.argument("name", type=click.Choice(["pipeline"]), default="pipeline")
-@click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="Rows of each stream.")
+@click.argument("names", type=click.Choice(BENCHMARKS), nargs=-1, metavar="[NAME]...")
+@click.option("--quick", is_flag=True, help="Smaller windows, fewer rows.")
+@click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="pipeline: rows a stream.")
 @click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True)
-def bench(name: str, rows: int, repeat: int) -> None:
-    """Measure Sash on Spark against an identity pipeline, in one run."""
-    from sash.commands.bench import bench_pipeline
+@click.option("--json", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep all numbers.")
+@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.png", help="windows: draw them.")
+def bench(names: tuple[str, ...], **options: object) -> None:
+    """Measure Sash against its limits, in turns, in one run.
 
-    bench_pipeline(rows, repeat)
+    NAME is windows (the engine against bare loops, over windows of growing size) or pipeline (Sash on Spark against a pipeline
+    without an engine). Without a NAME, both.
+    """
+    from sash.commands.bench import BenchOptions
+    from sash.commands.bench import bench as run_benchmarks
+
+    run_benchmarks(names or BENCHMARKS, BenchOptions(**options))  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

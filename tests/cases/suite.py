@@ -107,25 +107,12 @@ def width(case: Case) -> int:
 def spark_text(query: str, dialect: str) -> str:
     """A query in Spark's words. Only PostgreSQL's need translation."""
     if "postgres" not in dialect:
-        return unordered(query)
+        return query
     tree = annotate_types(sqlglot.parse_one(query, read="postgres"))
     for number in tree.find_all(sqlglot.exp.DataType):
         if number.this is sqlglot.exp.DataType.Type.DECIMAL and not number.expressions:
             number.replace(sqlglot.exp.DataType.build(TYPES["decimal"], dialect="spark"))
-    return unordered(tree.sql(dialect=Words))
-
-
-def unordered(query: str) -> str:
-    """A query without the ORDER BY at its end, if no LIMIT needs it: answers are compared as bags."""
-    depth, place = 0, None
-    tokens = sqlglot.tokenize(query, read="spark")
-    for token in tokens:
-        depth += (token.text == "(") - (token.text == ")")
-        if depth == 0 and token.token_type is sqlglot.TokenType.ORDER_BY:
-            place = token.start
-        if depth == 0 and token.token_type in (sqlglot.TokenType.LIMIT, sqlglot.TokenType.OFFSET):
-            place = None
-    return query if place is None else query[:place]
+    return tree.sql(dialect=Words)
 
 
 def rows_of(db: Database, view: str = ANSWER) -> list[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cases.suite import ANSWER, Case, check, connect, create_views, declare, parameters, push, rows_of, unordered
+from cases.suite import ANSWER, Case, check, connect, create_views, declare, parameters, push, rows_of
 from sash.testing.tables import from_arrow
 
 
@@ -19,7 +19,7 @@ def final_answer(case: Case, kind: str, seed: int) -> list[tuple[Any, ...]]:
     db = connect()
     for table in case["setup"]:
         declare(db, kind, table)
-    create_views(db, case, unordered(case["query_spark"]))
+    create_views(db, case, case["query_spark"])
     for table in shuffled(case["setup"], seed):
         push(db, table["table"], shuffled(table["rows"], seed))
     return rows_of(db)
@@ -38,7 +38,7 @@ def test_a_view_over_tables_that_have_rows(case: Case) -> None:
     for table in case["setup"]:
         declare(db, "TABLE", table)
         push(db, table["table"], table["rows"][::2])
-    create_views(db, case, unordered(case["query_spark"]))
+    create_views(db, case, case["query_spark"])
     for table in case["setup"]:
         push(db, table["table"], table["rows"][1::2])
     check(case["expected"], rows_of(db))
@@ -57,7 +57,7 @@ def test_tables_with_a_history(case: Case) -> None:
     db = connect()
     for table in case["setup"]:
         declare(db, "TABLE", table)
-    create_views(db, case, unordered(case["query_spark"]))
+    create_views(db, case, case["query_spark"])
     for change in case["history"]:
         if change["delete"]:
             db.delete(change["table"], [tuple(row) for row in change["delete"]])

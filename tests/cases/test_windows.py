@@ -26,7 +26,6 @@ from cases.suite import (
     plain,
     push,
     rows_of,
-    unordered,
 )
 from sash.session import Database
 from sash.testing.tables import from_arrow
@@ -121,7 +120,7 @@ def follow_clock(case: Case) -> None:
     db = connect()
     for table in case["tables"]:
         declare(db, "TABLE", table)
-    create_views(db, {**case, "dialect": ""}, unordered(case["query"]))
+    create_views(db, {**case, "dialect": ""}, case["query"])
     for entry in case["expected"]:
         db.advance(instant(entry["now"]))
         for event in case["events"]:
@@ -146,7 +145,7 @@ def opened(case: Case) -> Database:
     for name, columns in stream_columns(case).items():
         timed = [(TIME, "TIMESTAMP")] if any(event_time(case, event) is not None for event in case["events"]) else []
         declare(db, "STREAM", {"table": name, "columns": columns + timed}, f"TIMESTAMP BY {TIME}" if timed else "")
-    query = unordered(ON.sub("]", case["cql_hint"]))
+    query = ON.sub("]", case["cql_hint"])
     names = " " if "*" in query else f" ({', '.join(f'c{place}' for place in range(selected(case)))}) "
     db.execute(f"CREATE MATERIALIZED VIEW {ANSWER}{names}AS {query}")
     return db

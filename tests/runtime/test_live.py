@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sash.schema import BIGINT, DOUBLE, STRING, schema
 from sash.runtime.live import LiveView
+from sash.schema import BIGINT, DOUBLE, STRING, schema
 
 SCHEMA = schema(("name", STRING), ("n", BIGINT))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal as D
 
-from expressions import big, day, exact, ts, typed
+from scalar_expressions import big, day, exact, ts, typed
 
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, decimal
 

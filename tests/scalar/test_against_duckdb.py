@@ -10,9 +10,9 @@ from decimal import Context, Decimal
 import duckdb
 import pyarrow as pa
 import pytest
-from expressions import call, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scalar_expressions import call, run
 
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from answers import ANSWERS
-from expressions import as_columns, call, run, value
+from scalar_expressions import as_columns, call, run, value
 
 from sash.errors import SashError
 from sash.scalar.build import function_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from expressions import big, call, day, exact, literal, ts, typed
+from scalar_expressions import big, call, day, exact, literal, ts, typed
 
 from sash.errors import SashError
 from sash.scalar import build

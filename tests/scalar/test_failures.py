@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from expressions import big, call, day, exact, failure, literal, run, ts, typed
+from scalar_expressions import big, call, day, exact, failure, literal, run, ts, typed
 
 from sash.scalar import build
 from sash.scalar.evaluate import Failures

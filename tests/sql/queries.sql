@@ -167,5 +167,42 @@ SELECT bidder, auction, COUNT(*) AS n FROM bids WHERE price > 100 GROUP BY bidde
 SELECT bidder, auction, COUNT(*) AS n FROM bids GROUP BY auction, ROLLUP (bidder);
 SELECT bidder, rms(price) AS r, rms(auction + 1) * 2 AS q FROM bids GROUP BY bidder HAVING rms(price) > 1;
 
+-- joins of joins
+SELECT name, id, price FROM people, auctions FULL JOIN bids ON id = auction AND price > 2;
+SELECT name, id, price FROM people, auctions FULL JOIN bids ON id = auction AND price > 2 WHERE name = bidder AND price < 4;
+SELECT city, id, price FROM (people JOIN bids ON name = bidder) LEFT JOIN auctions ON auction = id;
+SELECT city, id, price FROM people LEFT JOIN (bids JOIN auctions ON auction = id AND price > 2) ON name = bidder;
+SELECT city, id, price FROM people LEFT JOIN bids JOIN auctions ON auction = id ON name = bidder;
+SELECT city, id, price FROM people RIGHT JOIN ((bids) JOIN (auctions) ON auction = id) ON name = bidder;
+SELECT p.name, q.name AS other, a.ts FROM people p JOIN people q USING (name), bids b JOIN auctions a USING (ts);
+SELECT ts, price, id FROM people JOIN (bids FULL JOIN auctions USING (ts)) ON name = bidder;
+SELECT ts, bidder, x.id FROM (SELECT ts, id FROM auctions) x FULL JOIN (bids JOIN people ON name = bidder) USING (ts);
+
+-- IN and EXISTS as values
+SELECT price, bidder FROM bids WHERE price > 4 OR bidder IN (SELECT name FROM people);
+SELECT price, bidder FROM bids WHERE price > 4 OR bidder IN (SELECT name FROM people WHERE name IS NOT NULL);
+SELECT price, bidder FROM bids WHERE price > 4 OR NOT bidder IN (SELECT name FROM people WHERE name IS NOT NULL);
+SELECT price, bidder, bidder IN (SELECT name FROM people) AS i FROM bids;
+SELECT price, bidder NOT IN (SELECT name FROM people WHERE city = 'x') AS i FROM bids;
+SELECT price, bidder IN (SELECT name FROM people WHERE city = 'none') AS i FROM bids;
+SELECT id, id IN (SELECT auction FROM bids WHERE auction > auctions.category) AS i FROM auctions;
+SELECT price, 1 IN (SELECT auction FROM bids) AS i, 'a' NOT IN (SELECT city FROM people) AS n FROM bids;
+SELECT price, EXISTS (SELECT 1 FROM people WHERE name = bidder) AS e, EXISTS (SELECT 1 FROM auctions) AS a FROM bids;
+SELECT id FROM auctions WHERE CASE WHEN id > 2 THEN EXISTS (SELECT 1 FROM bids WHERE price < id - 3) ELSE id = 1 END;
+SELECT id, NOT EXISTS (SELECT 1 FROM bids WHERE auction = id AND price > id) AS e FROM auctions;
+SELECT bidder IN (SELECT name FROM people) AS i, COUNT(*) AS n FROM bids GROUP BY i;
+SELECT bidder, COUNT(*) FILTER (WHERE auction IN (SELECT id FROM auctions WHERE id > 1)) AS n,
+  SUM(CASE WHEN EXISTS (SELECT 1 FROM people WHERE name = bidder) THEN price END) AS s FROM bids GROUP BY bidder;
+SELECT price FROM bids WHERE auction = 1 AND (bidder IN (SELECT name FROM people) OR EXISTS (SELECT 1 FROM auctions
+  WHERE category = auction)) AND ts IN (SELECT ts FROM auctions);
+SELECT name FROM people WHERE EXISTS (SELECT 1 FROM bids WHERE price < 1 OR bidder IN (SELECT name FROM people));
+
+-- an order that orders nothing, hints, numbers as conditions
+SELECT bidder, price FROM bids ORDER BY price DESC, bidder;
+(SELECT bidder, price FROM bids) ORDER BY 2;
+SELECT bidder FROM bids UNION SELECT name FROM people ORDER BY bidder;
+SELECT /*+ BROADCAST(p), MERGE(b) */ b.price FROM bids b JOIN people p ON bidder = name;
+SELECT bidder, SUM(auction) AS s FROM bids GROUP BY bidder HAVING SUM(auction) - 3;
+
 -- constants
 SELECT price FROM bids WHERE 1 = 1 AND 'a' < 'b';

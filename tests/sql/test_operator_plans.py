@@ -272,7 +272,12 @@ PLANS = {
            │  └─ Window  [ROWS 5]
            │     └─ Scan  bids
            └─ Aggregate  COUNT(*)
-              └─ Scan  people (table)
+              └─ Combine  UNION ALL
+                 ├─ Scan  people (table)
+                 └─ Project  NULL AS name, NULL AS city
+                    └─ Filter  FALSE
+                       └─ Window  [NOW]
+                          └─ Scan  bids
         """,
     ),
     "one that depends on the row is grouped and joined from the left": (

@@ -166,9 +166,9 @@ def make_input(query: Query, window: int, rows: int, seed: int = 1) -> Input:
     return Input(query, window, tuple(streams))
 
 
-def measure(query: Query, window: int, repeat: int = 5, least_rows: int = LEAST_ROWS) -> Measured:
+def measure(query: Query, window: int, repeat: int = 5, least_rows: int | None = None) -> Measured:
     """Engine and bare loop in turns."""
-    input_ = make_input(query, window, max(TURNS * window, least_rows // query.streams))
+    input_ = make_input(query, window, max(TURNS * window, (LEAST_ROWS if least_rows is None else least_rows) // query.streams))
     changes = _check(input_)
     engine, loop = [], []
     for _ in range(repeat):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.prefetching import prefetch
+from sash.kernels.prefetching import FAR, NEAR, prefetch
 from sash.kernels.rows import copy_row
 from sash.schema import FOREVER
 
@@ -21,8 +21,8 @@ from sash.schema import FOREVER
 CURRENT, SHIFT, FREE, USED, CHUNKS, OPEN, COUNT, REACHED, REGISTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 CHUNK = 8  # lines of a chunk
 EXPIRY, WEIGHT, EXTRA = 0, 1, 2  # lanes of a line after those of its row
+SOON = 2  # buckets ahead whose rows are asked for
 NEWEST, FILLED = 0, 1  # of a bucket: its newest chunk + 1, lines in it
-AHEAD = 8  # rows whose places are asked for before they come
 
 
 @inlined
@@ -104,6 +104,9 @@ def _turn(current: int, registers: Int64s, lines: Int64s, links: Int64s, buckets
         chunk = before
     buckets[old, NEWEST], buckets[old, FILLED] = 0, 0
     registers[CURRENT] = current
+    soon = (buckets[(current + SOON) & (len(buckets) - 1), NEWEST] - 1) * CHUNK
+    for line in range(soon, soon + CHUNK):
+        prefetch(lines, line)
     chunk, filled, count = buckets[new, NEWEST] - 1, buckets[new, FILLED], 0
     while chunk >= 0:
         for line in range(chunk * CHUNK, chunk * CHUNK + filled):
@@ -111,6 +114,26 @@ def _turn(current: int, registers: Int64s, lines: Int64s, links: Int64s, buckets
             count += 1
         chunk, filled = links[chunk] - 1, CHUNK
     registers[OPEN] = count
+
+
+@inlined
+def _look_ahead(expiry: Int64s, i: int, shift: int, lines: Int64s, buckets: Int64s) -> None:
+    """Ask for where later rows will be written: soon a line, later a bucket."""
+    last = len(buckets) - 1
+    if i + FAR < len(expiry):
+        prefetch(buckets, (expiry[i + FAR] >> shift) & last)
+        bucket = (expiry[i + NEAR] >> shift) & last
+        prefetch(lines, (buckets[bucket, NEWEST] - 1) * CHUNK + buckets[bucket, FILLED])
+
+
+@kernel
+def longest_life(ts: Int64s, expiry: Int64s) -> int:
+    """Of the rows that do not live forever."""
+    longest = 0
+    for i in range(len(ts)):
+        if expiry[i] != FOREVER:
+            longest = max(longest, expiry[i] - ts[i])
+    return longest
 
 
 @kernel
@@ -172,9 +195,7 @@ def expire_calendar(
         copy_row(delta_rows, i, out_rows, n)
         out_ts[n], out_weight[n] = delta_ts[i], delta_weight[i]
         n += 1
-        if i + AHEAD < len(delta_ts):
-            bucket = (delta_expiry[i + AHEAD] >> shift) & (len(buckets) - 1)
-            prefetch(lines, (buckets[bucket, NEWEST] - 1) * CHUNK + buckets[bucket, FILLED])
+        _look_ahead(delta_expiry, i, shift, lines, buckets)
         if delta_expiry[i] != FOREVER:
             enter_calendar(delta_rows, i, delta_expiry[i], delta_weight[i], registers, lines, links, buckets, heap)
     return n

@@ -67,8 +67,8 @@ def group_rows(
     """Take in the changes from `row` on and write those of the output from `at` on; the answer is where both stopped.
 
     Before the end it stops only for want of room: for groups, nodes or texts. Then some groups may still be touched.
-    Instants before `begin` show nothing. `key`, `limbs` and `spare` are scratch;
-    `tags` are those of all rows.
+    Instants before `begin` show nothing. `key`, `limbs` and `spare` are scratch; `tags` are those
+    of all rows.
     """
     room, node_room = len(cells) - 1, len(nodes) - 1 - len(sets)
     while True:
@@ -156,7 +156,7 @@ def _read_key(rows: Int64s, row: int, keys: Int64s, key_bits: Int64s, key: Int64
 @kernel
 def tag_groups(rows: Int64s, keys: Int64s, key_bits: Int64s, key: Int64s, tags: Int64s) -> None:
     """The tag of the group of every row."""
-    for row in range(len(rows)):
+    for row in range(len(tags)):
         tags[row] = tag_of(_read_key(rows, row, keys, key_bits, key, key.shape[1]))
 
 

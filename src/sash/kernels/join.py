@@ -238,7 +238,8 @@ def join_signed(
     l_rows: Int64s, l_ts: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s, l_lanes: Int64s,
     r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, l_all: Int64s, ls_registers: Int64s,
     ls_table: Int64s, ls_key_table: Int64s, ls_nodes: Int64s, ls_free: Int64s, r_all: Int64s, rs_registers: Int64s,
-    rs_table: Int64s, rs_key_table: Int64s, rs_nodes: Int64s, rs_free: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    rs_table: Int64s, rs_key_table: Int64s, rs_nodes: Int64s, rs_free: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s,
 ) -> int:
     """Join of signed changes over two keyed bags: the weight of a pair is the product of the weights."""
     l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0

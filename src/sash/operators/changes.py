@@ -16,7 +16,7 @@ from sash.kernels import instants as kernel
 from sash.kernels.rows import BY_DOUBLE, BY_INTEGER, BY_STRING, BY_WIDE_DECIMAL
 from sash.operators.base import Operator, Surroundings
 from sash.physical.specs import DeletionsSpec, InsertionsSpec
-from sash.schema import FOREVER, Kind, Type
+from sash.schema import Kind, Type
 from sash.state.interner import Interner
 
 CHUNK = 1 << 13  # rows whose table fits into a near cache

@@ -13,12 +13,11 @@ import numpy as np
 
 from sash.deltas import Delta
 from sash.kernels import expire as kernel
-from sash.kernels.calendar import expire_calendar
+from sash.kernels.calendar import expire_calendar, longest_life
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
 from sash.operators.pieces import Pieces
 from sash.physical.specs import ExpireSpec
-from sash.schema import FOREVER
 from sash.state.calendar import Calendar
 from sash.state.lanes import string_lanes
 
@@ -75,8 +74,7 @@ class ExpireByCalendar(Operator):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        lifetimes = np.where(delta.expiry == FOREVER, 0, delta.expiry - delta.ts)
-        self._calendar.reserve(len(delta), int(lifetimes.max(initial=0)))
+        self._calendar.reserve(len(delta), longest_life(delta.ts, delta.expiry))
         cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()

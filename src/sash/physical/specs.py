@@ -38,6 +38,11 @@ class Spec:
     def pattern(self) -> Pattern:
         return self.inputs[0].pattern
 
+    @property
+    def lifetime(self) -> int | None:
+        """How long every row lives, None where that differs or a negative row may come before."""
+        return None
+
     @cached_property
     def layout(self) -> Layout:
         return Layout(self.schema)
@@ -100,6 +105,10 @@ class TimeWindowSpec(UnarySpec):
     size: int
 
     @property
+    def lifetime(self) -> int | None:
+        return self.size
+
+    @property
     def pattern(self) -> Pattern:
         return Pattern.MONOTONIC if self.size == FOREVER else Pattern.WEAKEST
 
@@ -110,6 +119,10 @@ class JumpingWindowSpec(UnarySpec):
 
     size: int
     slide: int
+
+    @property
+    def lifetime(self) -> int | None:
+        return self.size
 
     @property
     def pattern(self) -> Pattern:
@@ -144,11 +157,19 @@ class PartitionWindowSpec(UnarySpec):
 class FilterSpec(UnarySpec):
     predicate: Expression
 
+    @property
+    def lifetime(self) -> int | None:
+        return self.input.lifetime
+
 
 @dataclass(frozen=True)
 class ProjectSpec(UnarySpec):
     expressions: tuple[Expression, ...]
     names: tuple[str, ...]
+
+    @property
+    def lifetime(self) -> int | None:
+        return self.input.lifetime
 
     @cached_property
     def schema(self) -> Schema:
@@ -254,10 +275,15 @@ class UnionAllSpec(BinarySpec):
     """The rows of both inputs. Either both carry their expiry or both are signed."""
 
     @property
+    def lifetime(self) -> int | None:
+        return self.left.lifetime if self.left.lifetime == self.right.lifetime else None
+
+    @property
     def pattern(self) -> Pattern:
         patterns = sorted((self.left.pattern, self.right.pattern))
-        # Rows of two windows leave in the order of neither; those that never leave do not disturb it.
-        return Pattern.WEAK if patterns == [Pattern.WEAKEST, Pattern.WEAKEST] else patterns[1]
+        # Rows of two different windows leave in the order of neither; those that never leave do not disturb it.
+        is_mixed = patterns == [Pattern.WEAKEST, Pattern.WEAKEST] and self.lifetime is None
+        return Pattern.WEAK if is_mixed else patterns[1]
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
     def masked(address: pa.Array) -> pa.Array: ...
 
-It gets one array for every parameter, of the declared types, and gives one array of as many values. It travels inside the plan, so
-a shard on another machine has it too.
+It gets one array for every parameter, of the declared types, and gives one array of as many values. It travels inside the plan,
+so a shard on another machine has it too.
 """
 
 from __future__ import annotations

@@ -77,8 +77,8 @@ class QueryParser(StreamParser):
         return tree
 
     def _parse_hint(self) -> None:
-        if self._match(TokenType.HINT, advance=False):
-            raise fault(self._curr, "a hint is not supported yet")
+        """Hints tell other planners how to run a query, never what it means."""
+        self._match(TokenType.HINT)
 
     # Windows.
 
@@ -120,9 +120,9 @@ class QueryParser(StreamParser):
         return self._marked(lambda: super(QueryParser, self)._parse_join(*arguments, **options))
 
     def _comma_join(self) -> exp.Join:
-        """sqlglot would try the table and go on without it; here its errors are told."""
+        """A join of no kind. sqlglot would try the table and go on without it; here its errors are told."""
         self._advance()
-        return exp.Join(this=self._parse_table(), kind="CROSS")
+        return exp.Join(this=self._parse_table())
 
     def parse_set_operation(self, this: exp.Expr | None, *arguments: Any, **options: Any) -> Any:
         operator = self._curr

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
 
 from sash.errors import SashError
 from sash.logical import nodes
@@ -45,6 +47,13 @@ from sash.sql.window_clause import WindowClause
 _UNBOUNDED = WindowSpec(WindowKind.UNBOUNDED)
 
 
+class _Standard(Spark):
+    """Spark SQL in which a comma binds looser than JOIN."""
+
+    class Parser(SparkParser):
+        JOINS_HAVE_EQUAL_PRECEDENCE = False
+
+
 def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:
     """A query that binds, as DuckDB text and its inputs."""
     tree = expand_macros(query.tree, catalog).copy()
@@ -54,7 +63,7 @@ def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:
 
 
 def _duckdb(tree: exp.Expr) -> str:
-    whole = sqlglot.parse_one(tree.sql(dialect="spark"), read="spark")
+    whole = sqlglot.parse_one(tree.sql(dialect="spark"), read=_Standard)
     for join in whole.find_all(exp.Join):
         if isinstance(join.this, exp.Table) and join.this.name.endswith("_right"):
             join.set("kind", None)
@@ -174,6 +183,8 @@ class _Rewriter:
             return  # replaced already
         if isinstance(node, StreamOf) or (isinstance(node, exp.Table) and not is_named):
             self._replace(node, _name(node), self._lone(node, around))
+            for join in node.args.get("joins") or ():
+                self._part(join, around)
         elif (is_named or isinstance(node, exp.Subquery)) and window_of(node):
             self._replace(node, node.alias_or_name, self._lone(node, around))
         else:

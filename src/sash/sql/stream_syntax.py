@@ -94,9 +94,17 @@ class StreamParser(SparkParser):
         if isinstance(this, exp.Table):
             self._window(this)
             return this
-        if any(self._sees("[", word) for word in _WINDOW_WORDS):
-            return this  # the window of a sequence, after its condition
-        return super()._parse_bracket(this)
+        return this if self._is_window_next() else super()._parse_bracket(this)
+
+    def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
+        # sqlglot takes brackets as long as there are some, and would wait for this one to go.
+        return this if self._is_window_next() else super()._parse_column_ops(this)
+
+    def _is_window_next(self) -> bool:
+        """Whether a bracket is the window of a sequence, after its condition."""
+        if self._curr is None or self._curr.token_type is not TokenType.L_BRACKET:
+            return False
+        return any(self._sees("[", word) for word in _WINDOW_WORDS)
 
     def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
         holder = exp.Subquery()

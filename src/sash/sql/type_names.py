@@ -38,6 +38,7 @@ SYNONYMS: dict[str, Type] = {
 CAST_FUNCTIONS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "TIMESTAMP", "DATE")
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _LENGTHS = ("VARCHAR", "CHAR")
+_NOWHERE = Place(0, 0)
 _WRITTEN = re.compile(r"(\w+)(?:\(([\d, ]+)\))?")
 
 
@@ -56,16 +57,16 @@ def column_type(cursor: Cursor) -> Type:
 def cast_type(target: exp.Expr, where: Name) -> Type:
     """The type in CAST(... AS type)."""
     with at(where):
-        return parse_type(target.sql(dialect="spark"))
+        return parse_type(target.sql(dialect="spark"), where.place)
 
 
-def parse_type(text: str) -> Type:
+def parse_type(text: str, place: Place = _NOWHERE) -> Type:
     """A type written by a program: BIGINT, DECIMAL(10, 2)."""
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
         raise SashError(f'unknown type "{text}"', VALID)
     numbers = [int(number) for number in (written[2] or "").split(",") if number.strip()]
-    return type_of(Name(written[1], Place(0, 0)), numbers)
+    return type_of(Name(written[1], place), numbers)
 
 
 def type_of(name: Name, numbers: list[int]) -> Type:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sash.scalar.nodes import Expression, columns
 from sash.sql.binder.conditions import conjuncts
 from sash.sql.binder.expressions import ExpressionBinder
-from sash.sql.binder.from_clause import Joined
+from sash.sql.binder.join_steps import Joined
 from sash.sql.binder.support import not_yet
 from sash.sql.places import fault
 
@@ -48,11 +48,23 @@ def scalar_subqueries(node: object) -> Iterator[exp.Subquery]:
                 yield from scalar_subqueries(child)
 
 
+def memberships(node: object) -> Iterator[exp.Expr]:
+    """The EXISTS and IN (subquery) of a clause, wherever they stand in it."""
+    if isinstance(node, list):
+        for each in node:
+            yield from memberships(each)
+    elif isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
+        yield node
+    elif isinstance(node, exp.Expr) and not isinstance(node, exp.Query):
+        for child in node.iter_expressions():
+            yield from memberships(child)
+
+
 def split_conditions(query: exp.Select, joined: Joined) -> tuple[list[Expression], list[Expression]]:
     """The conditions of a subquery by itself, and those that name columns of the query around it."""
     where = query.args.get("where")
     nodes = [] if where is None else list(conjuncts(where.this))
-    plain = [node for node in nodes if membership(node) is None and not any(scalar_subqueries(node))]
+    plain = [node for node in nodes if not any(memberships(node)) and not any(scalar_subqueries(node))]
     binder = ExpressionBinder(joined.scope, "WHERE")
     bound = [binder.condition(node) for node in plain]
     tied = [condition for condition in bound if any(c.index < 0 for c in columns(condition))]

@@ -16,8 +16,8 @@ from sash.sql.binder.conditions import constant
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
-from sash.sql.user_code import user_code
 from sash.sql.type_names import CAST_FUNCTIONS, SYNONYMS
+from sash.sql.user_code import user_code
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Mul: "multiply",
@@ -121,6 +121,9 @@ class ExpressionBinder:
         bound = self.bind(node)
         if bound == Literal(None, STRING):
             return Literal(None, BOOLEAN)
+        if self.clause == "HAVING":  # as in Spark, HAVING SUM(x) means HAVING CAST(SUM(x) AS BOOLEAN)
+            with at(node):
+                bound = build.cast(bound, BOOLEAN)
         if bound.type.kind is not Kind.BOOLEAN:
             raise fault(node, f"{self.clause} needs a BOOLEAN, but this is {bound.type}")
         return constant(bound) or bound

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sash.errors import SqlError
 from sash.scalar import build
-from sash.scalar.nodes import Expression, Literal
+from sash.scalar.nodes import Column, Expression, Literal
 from sash.schema import BIGINT, INT, STRING, Kind, Type
 from sash.sql.binder import literals
 from sash.sql.binder.support import not_yet, only
@@ -82,18 +81,23 @@ def differs(binder: ExpressionBinder, node: exp.NullSafeNEQ) -> Expression:
 
 def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
     if node.args.get("query"):
-        raise misplaced_subquery(node, "IN with a subquery")
+        return _membership(binder, node, "IN with a subquery")
     only(node, ("this", "expressions"))
     return binder.call(node, "in", [binder.bind(part) for part in (node.this, *node.expressions)])
 
 
 def exists(binder: ExpressionBinder, node: exp.Exists) -> Expression:
-    raise misplaced_subquery(node, "EXISTS")
+    return _membership(binder, node, "EXISTS")
 
 
-def misplaced_subquery(node: exp.Expr, what: str) -> SqlError:
-    hint = "write it as one of the conditions of WHERE that AND ties together, with NOT before it or without"
-    return fault(node, f"{what} must be a condition by itself", hint)
+def _membership(binder: ExpressionBinder, node: exp.Expr, what: str) -> Expression:
+    if id(node) not in binder.scope.scalars:
+        hint = "write it in WHERE, or in the select list of a query without groups"
+        raise fault(node, f"{what} is not supported in {binder.clause} here", hint)
+    found = binder.scope.scalars[id(node)]
+    if isinstance(found, Column):
+        binder.seen.setdefault(found, node)
+    return found
 
 
 def between(binder: ExpressionBinder, node: exp.Between) -> Expression:

@@ -1,73 +1,30 @@
 """FROM and JOIN: the scope of a query, and the steps that join its inputs.
 
-Inner joins wait, so that they can be put in order; every other join takes all that was joined before it. Conditions of
-WHERE sink below a join that leaves the rows of its left side as they are.
+A comma binds looser than JOIN, and a join in parentheses is joined by itself.
+
+    a, b FULL JOIN c ON ...             a and (b FULL JOIN c ON ...)
+    a LEFT JOIN b JOIN c ON ... ON ...  a LEFT JOIN (b JOIN c ON ...) ON ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from sash.logical.nodes import Minus
-from sash.scalar.nodes import Column, Expression
-from sash.sql.binder import matches
-from sash.sql.binder.conditions import conjuncts
+from sash.scalar.nodes import columns
 from sash.sql.binder.context import Context
-from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.inputs import BindQuery, bind_input, bind_stream
-from sash.sql.binder.joins import Part, covers, join_parts, match
+from sash.sql.binder.join_conditions import join_conditions
+from sash.sql.binder.join_steps import INNER, Joined, Step
+from sash.sql.binder.joins import Part
 from sash.sql.binder.scope import Input, Scope
 from sash.sql.binder.sequences import sequence
 from sash.sql.binder.support import not_yet, only
 from sash.sql.places import fault
-from sash.sql.stream_syntax import FOLLOWED_BY, MINUS
+from sash.sql.stream_syntax import FOLLOWED_BY, MINUS, window_of
 
-_INNER = "INNER"
-_OUTER: dict[str, Callable[[Part, Part, Sequence[Expression]], Part]] = {
-    "LEFT": matches.left_outer,
-    "RIGHT": matches.right_outer,
-    "FULL": matches.full_outer,
-    "SEMI": matches.semi,
-    "ANTI": matches.anti,
-}
-_KEEPS_LEFT = (_INNER, "LEFT", "SEMI", "ANTI")
 _HIDES_RIGHT = ("SEMI", "ANTI", MINUS)
-
-
-@dataclass(frozen=True)
-class Step:
-    """A join as written: what is joined, how, and under which conditions."""
-
-    kind: str
-    part: Part
-    conditions: tuple[Expression, ...]
-    node: exp.Expr | None = None
-
-
-@dataclass(frozen=True)
-class Joined:
-    """The inputs of a query and the steps that join them."""
-
-    scope: Scope
-    steps: tuple[Step, ...]
-
-    def part(self, conditions: Sequence[Expression]) -> Part:
-        """All inputs joined, under the conditions of WHERE."""
-        waiting, parts, own = list(conditions), [self.steps[0].part], list[Expression]()
-        for place, step in enumerate(self.steps[1:], 1):
-            if step.kind != _INNER:
-                if all(later.kind in _KEEPS_LEFT for later in self.steps[place:]):
-                    known = {column for part in parts for column in part.places}
-                    sunk = [condition for condition in waiting if covers(known, condition)]
-                    waiting, own = [c for c in waiting if c not in sunk], own + sunk
-                parts, own = [_joined(join_parts(parts, own), step)], []
-            else:
-                parts.append(step.part)
-                own += step.conditions
-        return join_parts(parts, own + waiting)
 
 
 def bind_from(select: exp.Select, context: Context, bind_query: BindQuery, outer: Scope | None) -> Joined:
@@ -75,13 +32,53 @@ def bind_from(select: exp.Select, context: Context, bind_query: BindQuery, outer
     source = select.args.get("from_")
     if source is None:
         raise fault(select, "a query needs FROM", "name a stream, a table or a view")
-    joined = Joined(Scope((), outer=outer), ())
-    for node, join, followers in _chains(source.this, select.args.get("joins") or ()):
+    return _listed(Scope((), outer=outer), source.this, select.args.get("joins") or (), context, bind_query)
+
+
+def _listed(
+    scope: Scope, first: exp.Expr, joins: Sequence[exp.Join], context: Context, bind_query: BindQuery
+) -> Joined:
+    """What commas separate, each with its own joins."""
+    commas = [n for n, join in enumerate(joins) if _is_comma(join)]
+    ends = [*commas, len(joins)]
+    joined = _chain(Joined(scope, ()), first, joins[: ends[0]], context, bind_query)
+    for start, end in zip(commas, ends[1:], strict=True):
+        alone = Joined(joined.scope.fenced(), ())
+        joined = _beside(joined, _chain(alone, joins[start].this, joins[start + 1 : end], context, bind_query))
+    return joined
+
+
+def _is_comma(join: exp.Join) -> bool:
+    return not any(value for part, value in join.args.items() if part != "this")
+
+
+def _beside(left: Joined, right: Joined) -> Joined:
+    """Two parts of a list: inner joins of both can be put in one order."""
+    steps = right.steps
+    if any(step.kind != INNER for step in steps):
+        steps = (Step(INNER, _alone(right, left.scope), ()),)
+    return Joined(left.scope.opened(right.scope), (*left.steps, *steps))
+
+
+def _alone(joined: Joined, before: Scope) -> Part:
+    """Inputs that are joined before they meet others, which their conditions cannot name."""
+    for step in joined.steps:
+        if step.node and any(column.index < before.width for part in step.conditions for column in columns(part)):
+            hint = "put the condition into WHERE"
+            raise fault(step.node.args.get("on"), "this names an input that is joined later", hint)
+    return joined.part(())
+
+
+def _chain(
+    joined: Joined, first: exp.Expr, joins: Sequence[exp.Join], context: Context, bind_query: BindQuery
+) -> Joined:
+    """An item and its joins."""
+    for node, join, followers in _items(first, joins):
         joined = _with(joined, node, join, followers, context, bind_query)
     return joined
 
 
-def _chains(
+def _items(
     first: exp.Expr, joins: Sequence[exp.Join]
 ) -> Iterator[tuple[exp.Expr, exp.Join | None, list[exp.Join]]]:
     """Every item with its join, and the FOLLOWED BYs that come right after it."""
@@ -97,20 +94,60 @@ def _with(
     bind_query: BindQuery,
 ) -> Joined:  # fmt: skip
     """One more item, or several that follow each other."""
-    scope, first = joined.scope, len(joined.scope.inputs)
-    bind = bind_stream if followers else bind_input
-    for each in (node, *(follower.this for follower in followers)):
-        scope = _widened(scope, bind(each, context, bind_query), each)
+    first = len(joined.scope.inputs)
     if followers:
-        part = sequence(scope, first, followers, context)
+        scope, part = _sequence(joined.scope, node, followers, context, bind_query)
     else:
-        part = Part(scope.inputs[first].plan, {c.index: n for n, c in enumerate(scope.columns(first))})
+        scope, part = _item(joined.scope, node, context, bind_query)
     if join is None:
-        return Joined(scope, (Step(_INNER, part, ()),))
+        return Joined(scope, (Step(INNER, part, ()),))
     kind = _kind(join)
-    scope, conditions = _conditions(scope, first, join, kind)
+    scope, conditions = join_conditions(scope, first, join, kind)
     steps = (*joined.steps, Step(kind, part, tuple(conditions), join))
     return Joined(joined.scope if kind in _HIDES_RIGHT else scope, steps)
+
+
+def _item(scope: Scope, node: exp.Expr, context: Context, bind_query: BindQuery) -> tuple[Scope, Part]:
+    if (inner := _join_inside(node)) is not None:
+        nested = _listed(scope.fenced(), *inner, context, bind_query)
+        return scope.opened(nested.scope), _alone(nested, scope)
+    wider = _widened(scope, bind_input(node, context, bind_query), node)
+    places = {column.index: place for place, column in enumerate(wider.columns(len(scope.inputs)))}
+    return wider, Part(wider.inputs[-1].plan, places)
+
+
+def _join_inside(node: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Join]] | None:
+    """The first item and the joins of a join that stands in the place of an item."""
+    if node.args.get("joins"):
+        return _without_joins(node), node.args["joins"]
+    inner = node.this
+    if not isinstance(node, exp.Subquery) or (isinstance(inner, exp.Query) and not _is_item(inner)):
+        return None
+    if node.args.get("alias") or window_of(node):
+        raise not_yet(node, "a name or a window for a join in parentheses")
+    return _without_joins(inner), inner.args.get("joins") or ()
+
+
+def _is_item(node: exp.Query) -> bool:
+    """Whether parentheses hold an item of FROM, not just a query."""
+    return isinstance(node, exp.Subquery) and bool(
+        node.args.get("joins") or node.args.get("alias") or window_of(node) or _join_inside(node)
+    )
+
+
+def _without_joins(node: exp.Expr) -> exp.Expr:
+    alone = node.copy()
+    alone.set("joins", None)
+    return alone
+
+
+def _sequence(
+    scope: Scope, node: exp.Expr, followers: list[exp.Join], context: Context, bind_query: BindQuery
+) -> tuple[Scope, Part]:
+    first = len(scope.inputs)
+    for each in (node, *(follower.this for follower in followers)):
+        scope = _widened(scope, bind_stream(each, context, bind_query), each)
+    return scope, sequence(scope, first, followers, context)
 
 
 def _kind(join: exp.Join) -> str:
@@ -121,53 +158,11 @@ def _kind(join: exp.Join) -> str:
         raise not_yet(join, f"{method} JOIN")
     if kind == MINUS or (kind in ("SEMI", "ANTI") and side in ("", "LEFT")):
         return kind
-    if kind not in ("", _INNER, "CROSS", "OUTER"):
+    if kind not in ("", INNER, "CROSS", "OUTER"):
         raise not_yet(join, " ".join(word for word in (side, kind, "JOIN") if word))
     if not side and kind == "OUTER":
         raise fault(join, "OUTER JOIN needs a side", "write LEFT, RIGHT or FULL OUTER JOIN")
-    return side or _INNER
-
-
-def _conditions(scope: Scope, last: int, join: exp.Join, kind: str) -> tuple[Scope, list[Expression]]:
-    """What ON, USING or NATURAL demands, and the scope in which USING has merged its columns."""
-    conditions: list[Expression] = []
-    if (on := join.args.get("on")) is not None and join.args.get("method") != "NATURAL":
-        binder = ExpressionBinder(scope, "ON")
-        conditions += [binder.condition(part) for part in conjuncts(on)]
-    names = list(join.args.get("using") or ())
-    if join.args.get("method") == "NATURAL":
-        names = _shared(scope, last)
-    for name in names:
-        scope, condition = _merged(scope, last, name, kind)
-        conditions.append(condition)
-    return scope, conditions
-
-
-def _shared(scope: Scope, last: int) -> list[exp.Expr]:
-    """The columns that NATURAL means: those that both sides have."""
-    before = replace(scope, inputs=scope.inputs[:last]).visible()
-    names = {column.name.lower() for column in scope.columns(last)}
-    return [exp.to_identifier(column.name) for column in before if column.name.lower() in names]
-
-
-def _merged(scope: Scope, last: int, name: exp.Expr, kind: str) -> tuple[Scope, Expression]:
-    """USING: the column of the last input equals the one before; only one of the two is seen by itself."""
-    before = replace(scope, inputs=scope.inputs[:last])
-    left = before.resolve(exp.Column(this=name.copy()))
-    right = _column_of(scope, last, name)
-    condition = ExpressionBinder(scope, "USING").call(name, "equal", [before.shown(left), right])
-    if kind == "RIGHT":
-        return replace(scope, merged={**scope.merged, left.index: right.index}), condition
-    if kind == "FULL":
-        twins = (*scope.twins.get(left.index, ()), right)
-        scope = replace(scope, twins={**scope.twins, left.index: twins})
-    return replace(scope, merged={**scope.merged, right.index: left.index}), condition
-
-
-def _column_of(scope: Scope, place: int, name: exp.Expr) -> Column:
-    item = scope.inputs[place]
-    found = Scope((item,)).resolve(exp.Column(this=name.copy()))
-    return list(scope.columns(place))[found.index]
+    return side or INNER
 
 
 def _widened(scope: Scope, item: Input, node: exp.Expr) -> Scope:
@@ -175,16 +170,3 @@ def _widened(scope: Scope, item: Input, node: exp.Expr) -> Scope:
     if item.name.lower() in taken:
         raise fault(node, f'two inputs are called "{item.name}"', "give one of them another name with AS")
     return scope.widened(item)
-
-
-def _joined(left: Part, step: Step) -> Part:
-    return _minus(left, step) if step.kind == MINUS else _OUTER[step.kind](left, step.part, step.conditions)
-
-
-def _minus(left: Part, step: Step) -> Part:
-    """Negation: it counts by keys, so nothing else can be compared."""
-    found = match(left, step.part, step.conditions)
-    if found.left_only or found.right_only or found.residual or not found.left_keys:
-        where = step.node.args.get("on") if step.node else None
-        raise fault(where, "MINUS compares columns by = only", "put other conditions into subqueries: (SELECT ...)")
-    return replace(found.left, plan=Minus(found.left.plan, found.right.plan, found.left_keys, found.right_keys))

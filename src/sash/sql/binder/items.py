@@ -38,7 +38,7 @@ def bind_items(select: exp.Select, binder: ExpressionBinder, aliases: dict[str, 
 def _items(node: exp.Expr, binder: ExpressionBinder, text: str) -> Iterator[Item]:
     if isinstance(node, exp.Star):
         only(node, ())
-        yield from (Item(binder.scope.shown(column), column.name) for column in binder.scope.visible())
+        yield from (Item(binder.scope.shown(column), column.name) for column in binder.scope.starred)
     elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
         only(node.this, ())
         yield from (Item(c, c.name) for c in binder.scope.qualified(name_of(node.args["table"])))

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from sash.logical.nodes import Combination, Combine, Plan, Project
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
-from sash.schema import INT, Schema
+from sash.schema import BOOLEAN, INT, Schema
 from sash.sql.binder.joins import Match, Part, match
 from sash.sql.binder.projections import columns, cut, distinct, project
+
+_TOLD = ((Combination.SEMI, True), (Combination.ANTI, False))
 
 
 def semi(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
@@ -38,12 +41,31 @@ def not_in(left: Part, right: Part, value: Expression, choice: Expression, other
     A NULL on the right might be equal to any value, a NULL value to anything on the right.
     """
     found = match(left, right, [build.call("equal", [value, choice]), *others])
-    width = found.left.width
-    doubtful = _matched(found, width)
-    for side in (choice, value):
-        missing = match(found.left, right, [build.call("is_null", [side]), *others])
-        doubtful = _union(doubtful, _matched(missing, width))
-    return _combined(found.left, doubtful, Combination.ANTI)
+    return _combined(found.left, _doubtful(found, right, value, choice, others), Combination.ANTI)
+
+
+def exists_value(left: Part, right: Part, conditions: Sequence[Expression], column: int) -> Part:
+    """The left rows, with one more column that tells whether they have a match."""
+    found = match(left, right, conditions)
+    matched = _matched(found, found.left.width)
+    parts = [(_combined(found.left, matched, how), value) for how, value in _TOLD]
+    return _told(parts, column)
+
+
+def in_value(
+    left: Part, right: Part, value: Expression, choice: Expression, others: Sequence[Expression], column: int
+) -> Part:
+    """The left rows, with the value of `value IN (choices)`, which is NULL if nothing is equal but something might be."""
+    found = match(left, right, [build.call("equal", [value, choice]), *others])
+    matched = _matched(found, found.left.width)
+    doubtful = _doubtful(found, right, value, choice, others)
+    without = _combined(found.left, matched, Combination.ANTI)
+    parts = [
+        (_combined(found.left, matched, Combination.SEMI), True),
+        (_combined(without, doubtful, Combination.SEMI), None),
+        (_combined(found.left, doubtful, Combination.ANTI), False),
+    ]
+    return _told(parts, column)
 
 
 def left_outer(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
@@ -85,6 +107,28 @@ def _matched(found: Match, width: int) -> Plan:
     once = distinct(project(right.plan, keys or (Literal(1, INT),), names or ("one",)))
     places = tuple(range(len(found.right_keys)))
     return cut(replace(found, right=Part(once, {}), right_keys=places, right_only=()).pairs().plan, 0, width)
+
+
+def _doubtful(
+    found: Match, right: Part, value: Expression, choice: Expression, others: Sequence[Expression]
+) -> Plan:
+    """The left rows of the pairs, and those that a NULL might be equal to."""
+    width = found.left.width
+    doubtful = _matched(found, width)
+    for side in (choice, value):
+        missing = match(found.left, right, [build.call("is_null", [side]), *others])
+        doubtful = _union(doubtful, _matched(missing, width))
+    return doubtful
+
+
+def _told(parts: Sequence[tuple[Part, bool | None]], column: int) -> Part:
+    """All of these rows, each with its value in a last column."""
+    plans: list[Plan] = [
+        Project(part.plan, (*columns(part.plan), Literal(value, BOOLEAN)), (*part.plan.schema.names, "found"))
+        for part, value in parts
+    ]
+    first = parts[0][0]
+    return Part(reduce(_union, plans), first.places | {column: first.width})
 
 
 def _combined(left: Part, right: Plan, how: Combination) -> Part:

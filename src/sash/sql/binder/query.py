@@ -27,12 +27,14 @@ _RESERVED = ("_op", "_ts")  # what a changelog has besides the columns of its vi
 
 
 def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> Plan:
-    """The plan of a query; `columns` are the names of a view's column list, if it has one."""
+    """The plan of a query; `columns` are the names of a view's column list, if it has one.
+
+    A view is a bag: ORDER BY without LIMIT is checked, and orders nothing.
+    """
     text = query.source.text
     with within(text):
         tree = expand_macros(query.tree, catalog)
         mark_user_code(tree, catalog)
-        _check_bag(tree)
         plan = begin_together(bind_query(tree, Context(catalog, text)), catalog)
         if is_unlimited(plan):
             hint = "keep the first rows: WHERE rn <= 10 around it"
@@ -50,15 +52,6 @@ def bind_query(node: exp.Expr, context: Context) -> Plan:
     if isinstance(node, exp.SetOperation):
         return bind_set_operation(node, _with(node, context.inside(node)), bind_query)
     raise not_yet(node)
-
-
-def _check_bag(tree: exp.Query) -> None:
-    """A view has no order, so that one without LIMIT would be lost."""
-    inner: exp.Expr = tree
-    while isinstance(inner, exp.Subquery) and not inner.args.get("order"):
-        inner = inner.this
-    if (order := inner.args.get("order")) is not None and inner.args.get("limit") is None:
-        raise fault(order, "ORDER BY needs LIMIT: a view is a bag and has no order", "sort what you read from it")
 
 
 def _with(node: exp.Query, context: Context) -> Context:

@@ -11,11 +11,11 @@ from sqlglot import exp
 
 from sash.logical.nodes import Aggregate, Plan, Project
 from sash.scalar.nodes import Column
-from sash.sql.binder.calls import is_aggregate
 from sash.sql.binder.context import Context
 from sash.sql.binder.correlation import scalar_subqueries
-from sash.sql.binder.from_clause import Joined, Step
+from sash.sql.binder.grouped import is_grouped, is_inside_aggregate
 from sash.sql.binder.inputs import BindQuery
+from sash.sql.binder.join_steps import Joined, Step
 from sash.sql.binder.joins import Part
 from sash.sql.binder.scope import Input
 from sash.sql.binder.tied_scalars import tied_scalar
@@ -35,10 +35,10 @@ class Scalars:
 
 def with_scalars(node: exp.Select, joined: Joined, context: Context, bind_query: BindQuery) -> Scalars:
     """The joined inputs of a query, with the subqueries of its expressions."""
-    is_grouped, above = _is_grouped(node), list[tuple[Column, Plan]]()
+    has_groups, above = is_grouped(node), list[tuple[Column, Plan]]()
     for clause in (*_BELOW, *_ABOVE):
         for found in scalar_subqueries(node.args.get(clause)):
-            is_above = clause in _ABOVE and is_grouped and not _is_inside_aggregate(found, node)
+            is_above = clause in _ABOVE and has_groups and not is_inside_aggregate(found, node)
             tied = None if is_above else tied_scalar(found, joined, context, bind_query)
             if tied is not None:
                 joined = tied
@@ -67,27 +67,3 @@ def _input(node: exp.Subquery, context: Context, bind_query: BindQuery) -> Input
         hint = "use an aggregate without GROUP BY and HAVING, such as (SELECT MAX(x) FROM ...), or join the subquery"
         raise fault(node, "a subquery that stands for a value must always have one row", hint)
     return Input(plan, "", "subquery", is_hidden=True)
-
-
-def _is_grouped(node: exp.Select) -> bool:
-    if node.args.get("group") or node.args.get("having"):
-        return True
-    clauses = [*node.expressions, *(node.args[part] for part in ("order", "qualify") if node.args.get(part))]
-    return any(_has_aggregate(clause) for clause in clauses)
-
-
-def _has_aggregate(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Query):
-        return False
-    if isinstance(node, exp.Anonymous) and is_aggregate(node.name.lower()):
-        return True
-    return any(_has_aggregate(child) for child in node.iter_expressions())
-
-
-def _is_inside_aggregate(node: exp.Expr, query: exp.Select) -> bool:
-    parent = node.parent
-    while parent is not None and parent is not query:
-        if isinstance(parent, exp.Anonymous) and is_aggregate(parent.name.lower()):
-            return True
-        parent = parent.parent
-    return False

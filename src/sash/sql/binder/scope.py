@@ -7,7 +7,7 @@ input has may mean a column of the query around it: column n of that query is th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -42,21 +42,38 @@ class Input:
 
 @dataclass(frozen=True)
 class Scope:
-    """The inputs of a query.
+    """The inputs of a query, or of a part of its FROM: names mean the inputs from `first` on.
 
+    `starred` is what `*` means, in Spark's order: the columns that USING has merged come before all others that it joins.
     `merged` leads from a column that USING has hidden to the one that stands for it. `twins` are the columns that stand
     in for a column of USING where it is NULL because FULL JOIN found no row. `scalars` are the values of subqueries in
     expressions, by the identity of their nodes. `outer` is the query around a subquery.
     """
 
     inputs: tuple[Input, ...]
+    first: int = 0
+    starred: tuple[Column, ...] = ()
     merged: Mapping[int, int] = field(default_factory=dict)
     twins: Mapping[int, tuple[Column, ...]] = field(default_factory=dict)
     scalars: Mapping[int, Expression] = field(default_factory=dict)
     outer: Scope | None = None
 
-    def widened(self, *items: Input) -> Scope:
-        return replace(self, inputs=(*self.inputs, *items))
+    def widened(self, item: Input) -> Scope:
+        wider = replace(self, inputs=(*self.inputs, item))
+        return wider if item.is_hidden else replace(wider, starred=(*self.starred, *wider.columns(len(self.inputs))))
+
+    def fenced(self) -> Scope:
+        """The scope of a part that cannot name what is here already."""
+        return replace(self, first=len(self.inputs), starred=())
+
+    def opened(self, part: Scope) -> Scope:
+        """This scope with a part that was fenced."""
+        return replace(part, first=self.first, starred=(*self.starred, *part.starred))
+
+    def led_by(self, kept: Sequence[Column]) -> Scope:
+        """After USING: the columns it has kept come first, those it has hidden are gone."""
+        rest = [column for column in self.starred if column not in kept and column.index not in self.merged]
+        return replace(self, starred=(*kept, *rest))
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
@@ -72,12 +89,6 @@ class Scope:
         """The columns of one input, hidden ones too."""
         for index, part in enumerate(self.inputs[place].plan.schema.fields, self.offsets[place]):
             yield Column(index, part.type, part.name)
-
-    def visible(self) -> list[Column]:
-        """What `*` means: the merged columns first, as Spark SQL has it, then all others in order."""
-        shown = [c for place in self._open() for c in self.columns(place) if c.index not in self.merged]
-        kept = set(self.merged.values())
-        return sorted(shown, key=lambda column: column.index not in kept)
 
     def shown(self, column: Column) -> Expression:
         """What a column means when no input is named with it."""
@@ -111,20 +122,20 @@ class Scope:
 
     def resolve_outside(self, node: exp.Column) -> Expression | None:
         """What a name means in the query around this one, where it means nothing here."""
-        if self.outer is None or self._knows(node) or not self.outer._knows(node):
+        if self.outer is None or self.knows(node) or not self.outer.knows(node):
             return None
         column = self.outer.resolve(node)
         meant = column if node.table else self.outer.shown(column)
         return remap(meant, {part.index: -1 - part.index for part in columns(meant)})
 
-    def _knows(self, node: exp.Column) -> bool:
+    def knows(self, node: exp.Column) -> bool:
         if node.table:
             return any(self.inputs[place].name.lower() == node.table.lower() for place in self._open())
         return bool(self.find(node.name))
 
     def _open(self) -> list[int]:
         """The inputs that names may mean."""
-        return [place for place, item in enumerate(self.inputs) if not item.is_hidden]
+        return [place for place, item in enumerate(self.inputs) if place >= self.first and not item.is_hidden]
 
     def unknown(self, node: exp.Column) -> SqlError:
         """The fault of a name that no input has."""
@@ -144,18 +155,18 @@ class Scope:
         raise self._unknown_in(item, node)
 
     def _input(self, qualifier: Name) -> int:
-        for place, item in enumerate(self.inputs):
+        for place, item in enumerate(self.inputs[self.first :], self.first):
             if item.name.lower() == qualifier.text.lower():
                 return place
-        names = choices(item.name for item in self.inputs if item.name)
+        names = choices(item.name for item in self.inputs[self.first :] if item.name)
         raise fault(qualifier, f'unknown input "{qualifier}"', f"the inputs of this query are: {names}")
 
-    def _owner(self, column: Column) -> int:
+    def owner(self, column: Column) -> int:
         """The input that a column belongs to."""
         return max(place for place, offset in enumerate(self.offsets) if offset <= column.index)
 
     def _ambiguous(self, node: exp.Column, found: list[Column]) -> SqlError:
-        owners = [self.inputs[self._owner(column)] for column in found]
+        owners = [self.inputs[self.owner(column)] for column in found]
         names = choices(dict.fromkeys(item.label for item in owners))
         hint = f"write {owners[0].name}.{node.name}" if owners[0].name else "give them names with AS"
         return fault(node, f'column "{node.name}" is ambiguous: it is in {names}', hint)

@@ -14,6 +14,7 @@ from sash.sql.binder.conditions import conjuncts
 from sash.sql.binder.context import Context
 from sash.sql.binder.correlation import membership
 from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.flags import Flag, with_flags
 from sash.sql.binder.from_clause import bind_from
 from sash.sql.binder.grouping_sets import Grouping, grouping
 from sash.sql.binder.groups import Groups, aggregate, aggregate_sets, group_keys, make_groups
@@ -44,22 +45,31 @@ def bind_select(node: exp.Select, context: Context, bind_query: BindQuery) -> Pl
         if not isinstance(clause, DefaultWindow):
             raise not_yet(clause, "a window function (WINDOW ... AS)")
     scalars = with_scalars(node, bind_from(node, context, bind_query, None), context, bind_query)
-    part = _filtered(node.args.get("where"), scalars, context, bind_query)
+    joined, flags = with_flags(node, scalars.joined)
+    scalars = replace(scalars, joined=joined)
+    part = _filtered(node.args.get("where"), scalars, flags, context, bind_query)
     return _Select(node, scalars, part, context.text).plan()
 
 
-def _filtered(where: exp.Expr | None, scalars: Scalars, context: Context, bind_query: BindQuery) -> Part:
+def _filtered(
+    where: exp.Expr | None, scalars: Scalars, flags: Sequence[Flag], context: Context, bind_query: BindQuery
+) -> Part:
     """The inputs joined, under what WHERE demands; what it asks of subqueries comes last."""
     scope = scalars.joined.scope
     nodes = [] if where is None else list(conjuncts(where.this))
     asked = [(node, membership(node)) for node in nodes]
     binder = ExpressionBinder(scope, "WHERE")
-    part = scalars.joined.part([binder.condition(node) for node, found in asked if found is None])
+    conditions = [binder.condition(node) for node, found in asked if found is None]
+    told = {flag.column for flag in flags}
+    late = [condition for condition in conditions if any(column in told for column in columns(condition))]
+    part = scalars.joined.part([condition for condition in conditions if condition not in late])
     memberships = MembershipBinder(scope, context, bind_query)
     for _, found in asked:
         if found is not None:
             part = memberships.apply(part, found)
-    return part
+    for flag in flags:
+        part = memberships.tell(part, flag)
+    return part.filtered(late)
 
 
 class _Select:

@@ -2,6 +2,7 @@
 
     EXISTS (SELECT ... WHERE inner.k = outer.k)     semi-join on k; NOT EXISTS: anti-join
     x IN (SELECT y ...)                             semi-join on x = y; NOT IN: anti-join that minds NULLs
+    ... OR x IN (SELECT y ...)                      a column, made of both
 
 Conditions in the WHERE of the subquery may name columns of the query around it: they become conditions of the join.
 """
@@ -18,17 +19,21 @@ from sash.sql.binder import matches
 from sash.sql.binder.context import Context
 from sash.sql.binder.correlation import Membership, split_conditions
 from sash.sql.binder.expressions import ExpressionBinder
-from sash.sql.binder.from_clause import Joined, bind_from
+from sash.sql.binder.flags import Flag
+from sash.sql.binder.from_clause import bind_from
 from sash.sql.binder.inputs import BindQuery
+from sash.sql.binder.join_steps import Joined
 from sash.sql.binder.joins import Part
 from sash.sql.binder.projections import columns as columns_of
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
 
+Pair = tuple[Expression, Expression]  # a value of this query, and a column of the subquery
+
 
 class MembershipBinder:
-    """Applies the memberships of a query's WHERE to its joined inputs."""
+    """Applies the memberships of a query to its joined inputs."""
 
     def __init__(self, scope: Scope, context: Context, bind_query: BindQuery) -> None:
         self.scope = scope
@@ -41,21 +46,35 @@ class MembershipBinder:
             return (matches.anti if asked.is_negated else matches.semi)(part, right, conditions)
         return self._in(part, asked)
 
+    def tell(self, part: Part, flag: Flag) -> Part:
+        """A part with the value of EXISTS or IN as one more column."""
+        if isinstance(flag.node, exp.Exists):
+            right, conditions, _ = self._right(flag.node.this)
+            return matches.exists_value(part, right, conditions, flag.column.index)
+        right, conditions, pairs = self._pairs(flag.node)
+        value, choice = _single(flag.node, pairs, "IN with several columns as a value")
+        return matches.in_value(part, right, value, choice, conditions, flag.column.index)
+
     def _in(self, part: Part, asked: Membership) -> Part:
-        right, conditions, choices = self._right(asked.node.args["query"].this)
-        left = asked.node.this.unnest()
+        right, conditions, pairs = self._pairs(asked.node)
+        if asked.is_negated:
+            value, choice = _single(asked.node, pairs, "NOT IN with several columns")
+            return matches.not_in(part, right, value, choice, conditions)
+        return matches.semi(part, right, [*(build.call("equal", pair) for pair in pairs), *conditions])
+
+    def _pairs(self, node: exp.Expr) -> tuple[Part, list[Expression], list[Pair]]:
+        """The subquery of an IN, what ties it to this query, and what is compared."""
+        right, conditions, choices = self._right(node.args["query"].this)
+        left = node.this.unnest()
         nodes = left.expressions if isinstance(left, exp.Tuple) else [left]
         if len(nodes) != len(choices):
-            raise fault(asked.node, f"IN compares {len(nodes)} values with {len(choices)} columns")
+            raise fault(node, f"IN compares {len(nodes)} values with {len(choices)} columns")
         binder = ExpressionBinder(self.scope, "WHERE")
-        values = [binder.bind(node) for node in nodes]
-        with at(asked.node):
-            equal = [build.call("equal", pair) for pair in zip(values, choices, strict=True)]
-        if not asked.is_negated:
-            return matches.semi(part, right, [*equal, *conditions])
-        if len(equal) > 1:
-            raise not_yet(asked.node, "NOT IN with several columns")
-        return matches.not_in(part, right, values[0], choices[0], conditions)
+        pairs = list(zip([binder.bind(node) for node in nodes], choices, strict=True))
+        with at(node):
+            for pair in pairs:
+                build.call("equal", pair)  # refuses types that cannot be compared
+        return right, conditions, pairs
 
     def _right(self, query: exp.Expr) -> tuple[Part, list[Expression], list[Expression]]:
         """A subquery as a part, what ties it to this query, and its columns; all numbered after this query's."""
@@ -85,3 +104,9 @@ class MembershipBinder:
 
     def _shift(self, column: int) -> int:
         return -1 - column if column < 0 else self.scope.width + column
+
+
+def _single(node: exp.Expr, pairs: Sequence[Pair], what: str) -> Pair:
+    if len(pairs) > 1:
+        raise not_yet(node, what)
+    return pairs[0]

@@ -21,9 +21,10 @@ from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.context import Context
 from sash.sql.binder.correlation import split_conditions
 from sash.sql.binder.expressions import ExpressionBinder
-from sash.sql.binder.from_clause import Joined, Step, bind_from
+from sash.sql.binder.from_clause import bind_from
 from sash.sql.binder.groups import Groups, aggregate
 from sash.sql.binder.inputs import BindQuery
+from sash.sql.binder.join_steps import Joined, Step
 from sash.sql.binder.joins import Part
 from sash.sql.binder.scope import Input
 from sash.sql.places import fault

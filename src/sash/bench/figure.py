@@ -1,0 +1,52 @@
+"""A picture of the windows benchmark: cost of a row over the size of the window, one panel a query."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from sash.bench.windows import Measured
+from sash.errors import SashError
+
+COLUMNS = 4
+LINES = (("engine", "#1f5fa8", "o"), ("bare", "#9a9a9a", "s"))
+NAMES = {"engine": "Sash", "bare": "bare loop"}
+
+
+def draw(measured: Sequence[Measured], path: Path) -> None:
+    """Both axes are logarithmic; a bar spans all runs."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise SashError("a figure needs matplotlib", "install it with: pip install 'sash[bench]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    queries = list(dict.fromkeys(one.query for one in measured))
+    rows = -(-len(queries) // COLUMNS)
+    figure, axes = pyplot.subplots(
+        rows, COLUMNS, figsize=(3.1 * COLUMNS, 2.7 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, query in zip(axes.flat, queries, strict=False):
+        _panel(axis, query, [one for one in measured if one.query == query])
+    for axis in axes.flat[len(queries) :]:
+        axis.set_axis_off()
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    where = {"loc": "center"} if len(queries) < rows * COLUMNS else {"loc": "upper left", "fontsize": "small"}
+    axes.flat[len(queries) if len(queries) < rows * COLUMNS else 0].legend(handles, labels, frameon=False, **where)
+    figure.supxlabel("rows in the window", fontsize="medium")
+    figure.supylabel("nanoseconds of CPU a row", fontsize="medium")
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
+def _panel(axis: object, query: str, measured: Sequence[Measured]) -> None:
+    sizes = [one.window for one in measured]
+    for name, colour, marker in LINES:
+        runs = [getattr(one, name) for one in measured]
+        medians = [statistics.median(values) for values in runs]
+        spans = [[m - min(v) for m, v in zip(medians, runs, strict=True)], [max(v) - m for m, v in zip(medians, runs, strict=True)]]
+        axis.errorbar(sizes, medians, yerr=spans, color=colour, marker=marker, markersize=4, capsize=2, label=NAMES[name])  # type: ignore[attr-defined]
+    axis.set(xscale="log", yscale="log", title=query, ylim=(5, 2000))  # type: ignore[attr-defined]
+    axis.grid(True, which="major", alpha=0.3)  # type: ignore[attr-defined]

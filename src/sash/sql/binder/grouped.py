@@ -1,0 +1,31 @@
+"""Whether a query has groups, and what of it is read before they are made."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sash.sql.binder.calls import is_aggregate
+
+
+def is_grouped(query: exp.Select) -> bool:
+    if query.args.get("group") or query.args.get("having"):
+        return True
+    clauses = [*query.expressions, *(query.args[part] for part in ("order", "qualify") if query.args.get(part))]
+    return any(_has_aggregate(clause) for clause in clauses)
+
+
+def is_inside_aggregate(node: exp.Expr, query: exp.Select) -> bool:
+    parent = node.parent
+    while parent is not None and parent is not query:
+        if isinstance(parent, exp.Filter) or (isinstance(parent, exp.Anonymous) and is_aggregate(parent.name.lower())):
+            return True
+        parent = parent.parent
+    return False
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Anonymous) and is_aggregate(node.name.lower()):
+        return True
+    return any(_has_aggregate(child) for child in node.iter_expressions())

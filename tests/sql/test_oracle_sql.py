@@ -26,8 +26,8 @@ def test_windows_are_taken_off_and_inputs_numbered(catalog):
         catalog,
     )
     assert query.sql == (
-        'SELECT b.price FROM input_0 AS "b" CROSS JOIN input_1 AS "auctions" CROSS JOIN input_2 AS "p" '
-        'CROSS JOIN input_3 AS "counts" CROSS JOIN input_4 AS "c" WHERE b.auction = auctions.id'
+        'SELECT b.price FROM input_0 AS "b", input_1 AS "auctions", input_2 AS "p"'
+        ', input_3 AS "counts", input_4 AS "c" WHERE b.auction = auctions.id'
     )
     assert inputs(query) == [
         (0, "bids", WindowSpec(WindowKind.ROWS, 3, partition=(2,))),
@@ -42,8 +42,8 @@ def test_subqueries_and_named_queries(catalog):
     sql = "WITH x AS (SELECT price FROM bids) SELECT x.price FROM x, (SELECT id FROM auctions) y, x z"
     query = oracle(sql, catalog)
     assert query.sql == (
-        'WITH x AS (SELECT price FROM input_0 AS "bids") SELECT x.price FROM x '
-        'CROSS JOIN (SELECT id FROM input_1 AS "auctions") AS y CROSS JOIN x AS z'
+        'WITH x AS (SELECT price FROM input_0 AS "bids") SELECT x.price FROM x'
+        ', (SELECT id FROM input_1 AS "auctions") AS y, x AS z'
     )
     assert inputs(query) == [(0, "bids", UNBOUNDED), (1, "auctions", UNBOUNDED)]
 
@@ -126,7 +126,7 @@ def test_first_and_last_go_by_the_timestamp(catalog):
 def test_streams_of_queries_come_with_their_query(catalog):
     query = oracle("SELECT n FROM DSTREAM(counts) [ROWS 3] d, RSTREAM(SELECT price FROM bids [NOW])", catalog)
     first, second = query.inputs
-    assert query.sql == 'SELECT n FROM input_0 AS "d" CROSS JOIN input_1'
+    assert query.sql == 'SELECT n FROM input_0 AS "d", input_1'
     assert (first.reads, first.window) == ("DSTREAM", WindowSpec(WindowKind.ROWS, 3))
     assert (second.reads, second.window) == ("RSTREAM", UNBOUNDED)
     assert inputs(duckdb_query(first.query, catalog)) == [(0, "counts", None)]

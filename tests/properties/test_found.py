@@ -77,6 +77,13 @@ def test_rows_of_a_table_wait_for_the_first_row_of_a_stream(join: str) -> None:
     assert found[2:] == ["- two NULL @5", "+ two 1970-01-01T00:00:05 @5"]
 
 
+def test_a_query_with_a_table_begins_with_the_earliest_row_also_when_it_comes_second() -> None:
+    rows: Rows = {"late": [(at(5), 1), (at(4), 1), (at(9), 2)], "t": [(1, "one")]}
+    views = """CREATE STREAM late (ts TIMESTAMP, k INT) TIMESTAMP BY ts DELAY 3 SECONDS;
+    CREATE MATERIALIZED VIEW v AS SELECT t.name FROM t LEFT JOIN late [NOW] ON t.k = late.k;"""
+    assert changelog(views, rows).splitlines() == ["+ one @4"]
+
+
 @pytest.mark.parametrize("condition", ["(a.k = b.k)", "a.k = b.k AND NOT (b.k > 3)", "a.k IN (b.k)", "a.k = abs(b.k)"])
 def test_a_sequence_whose_condition_ends_with_a_parenthesis_can_have_a_window(condition: str) -> None:
     """It was read for ever."""

@@ -46,7 +46,8 @@ def _panel(axis: object, query: str, measured: Sequence[Measured]) -> None:
     for name, colour, marker in LINES:
         runs = [getattr(one, name) for one in measured]
         medians = [statistics.median(values) for values in runs]
-        spans = [[m - min(v) for m, v in zip(medians, runs, strict=True)], [max(v) - m for m, v in zip(medians, runs, strict=True)]]
+        pairs = list(zip(medians, runs, strict=True))
+        spans = [[m - min(v) for m, v in pairs], [max(v) - m for m, v in pairs]]
         axis.errorbar(sizes, medians, yerr=spans, color=colour, marker=marker, markersize=4, capsize=2, label=NAMES[name])  # type: ignore[attr-defined]
     axis.set(xscale="log", yscale="log", title=query, ylim=(5, 2000))  # type: ignore[attr-defined]
     axis.grid(True, which="major", alpha=0.3)  # type: ignore[attr-defined]

@@ -21,8 +21,8 @@ Int64s = npt.NDArray[np.int64]
 
 # Registers: nodes ever used, nodes on the free stack, nodes in the bag.
 USED, FREED, LIVE = 0, 1, 2
-# Lanes of a node after those of its row: how often it is there; in a bag of two sides, how often on the right one; in a keyed bag,
-# its neighbours.
+# Lanes of a node after those of its row: how often it is there; in a bag of two sides, how often on the right one; in a keyed
+# bag, its neighbours.
 COUNT, OTHER, FOLLOWING, PREVIOUS = 0, 1, 1, 2
 NOBODY = -1
 

@@ -26,15 +26,10 @@ class Begin(Operator):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        if begin is None:
+        if begin is None or begin >= now:  # an earlier row may still come
             self._waiting.append(delta)
             return self.nothing
+        delta = Delta.concatenate([self._waiting.take(now), delta], self.layout.width)
         if len(delta) and delta.ts[0] < begin:
             delta = Delta(delta.rows, np.maximum(delta.ts, begin), delta.expiry, delta.weight)
-        if len(self._waiting):
-            waiting = self._waiting.peek().copy()
-            self._waiting.replace(Delta(waiting.rows, np.maximum(waiting.ts, begin), waiting.expiry, waiting.weight))
-        elif not len(delta) or delta.ts[-1] < now:
-            return delta
-        self._waiting.append(delta)
-        return self._waiting.take(now)
+        return delta

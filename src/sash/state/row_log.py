@@ -3,9 +3,9 @@
     line   lanes of the row | expiry | weight | the row before it in its bucket        one place in memory for all of it
     table  bucket -> newest row
 
-Rows are numbered as they come and lie in a ring. Where they expire in the order they came, all rows before the oldest one alive are
-gone, chains end there, and a row is never moved. Elsewhere a probe that meets an expired row cuts it out of its chain; when the
-ring is full and much of it has expired, the rows alive move together, and when they are many, it grows.
+Rows are numbered as they come and lie in a ring. Where they expire in the order they came, all rows before the oldest one alive
+are gone, chains end there, and a row is never moved. Elsewhere a probe that meets an expired row cuts it out of its chain; when
+the ring is full and much of it has expired, the rows alive move together, and when they are many, it grows.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ class RowLog:
     def __len__(self) -> int:
         return int(self.registers[TAIL] - self.registers[OLDEST])
 
+    def alive(self, now: int) -> int:
+        """How many rows have not expired."""
+        return int(np.count_nonzero(self._held()[:, self._expiry] > now))
+
     def reserve(self, extra: int, now: int) -> None:
         """Make room for so many more rows; what expired at or before `now` may go."""
         if len(self) + extra <= len(self.lines):
@@ -45,7 +49,7 @@ class RowLog:
         if len(self) + extra <= len(self.lines):
             return
         held = self._held()
-        wanted = 2 * (int(np.count_nonzero(held[:, self._expiry] > now)) + extra)
+        wanted = 2 * (self.alive(now) + extra)
         if wanted > len(self.lines):
             room = 1 << (wanted - 1).bit_length()
             self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", room)

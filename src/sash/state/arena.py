@@ -15,12 +15,15 @@ import math
 import mmap
 import os
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from sash.state.mapping import map_file
 
 PAGE = mmap.ALLOCATIONGRANULARITY
 
@@ -49,10 +52,11 @@ class Arena:
         self._private = private
         self._entries: dict[str, Entry] = contents or {}
         self._arrays: dict[str, Array] = {}
-        self._regions: dict[str, mmap.mmap | bytearray] = {}
+        self._regions: dict[str, memoryview | bytearray] = {}
         self._free: dict[int, list[int]] = {}
         self._end = max((entry.offset + entry.extent for entry in self._entries.values()), default=0)
         self._find_free()
+        self._close = weakref.finalize(self, os.close, descriptor)
 
     @staticmethod
     def anonymous() -> Arena:
@@ -81,7 +85,7 @@ class Arena:
     def close(self) -> None:
         self._arrays.clear()
         self._regions.clear()
-        os.close(self._descriptor)
+        self._close()
 
     @property
     def size(self) -> int:
@@ -148,8 +152,7 @@ class Arena:
             # A fork must not make its parent's file longer: what it adds lives in plain memory.
             self._regions[name] = bytearray(entry.extent)
         else:
-            access = mmap.ACCESS_COPY if self._private else mmap.ACCESS_WRITE
-            self._regions[name] = mmap.mmap(self._descriptor, entry.extent, access=access, offset=entry.offset)
+            self._regions[name] = map_file(self._descriptor, entry.offset, entry.extent, private=self._private)
         self._view(name)
 
     def _view(self, name: str) -> None:

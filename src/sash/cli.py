@@ -49,6 +49,8 @@ JOB = click.argument("job", type=click.Path(exists=True, dir_okay=False, path_ty
               help="How rows leave: by their expiry as long as possible, or by negative rows from the windows on.")
 @click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows of every stream in a batch.")
 @click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: parts of the key space  [default: cores]")
+@click.option("--metrics", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
+              help="Write what operators, arcs and views did: rows by sign, time, state, delays.")
 @click.option("--no-flush", is_flag=True, help="Leave the end of the input open: more files may come later.")
 def run(job: Path, engine: str, **options: object) -> None:
     """Run the views of a job over its streams.

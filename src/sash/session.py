@@ -133,6 +133,11 @@ class Database(Declarations):
         batches = self._running().dead.get(self._stream(name).name, [])
         return pa.Table.from_batches(batches) if batches else pa.table({"reason": pa.array([], pa.string())})
 
+    def metrics(self) -> dict[str, Any]:
+        """What the job has done so far, as plain data: rows through every arc by sign, time and state of every operator, delays
+        of every view (`sash.runtime.metrics`)."""
+        return self._running().metrics()
+
     def failures(self) -> list[tuple[str, int, object]]:
         """Expressions that failed on a row and gave NULL: reason, count and an example."""
         return self._running().failures.items()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sash.declare import Declarations
 from sash.errors import SashError
@@ -84,6 +84,10 @@ class SparkDatabase(Declarations):
     def write_answers(self) -> None:
         """Write the answer of every view into the output folder."""
         self._started().write_final()
+
+    def metrics(self) -> dict[str, Any]:
+        """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
+        return self._started().metrics()
 
     def view(self, name: str) -> Answer:
         """The live answer."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sash.commands.files import ChangeFiles
 from sash.commands.job_file import load
@@ -26,6 +29,7 @@ class RunOptions:
     batch_rows: int | None = None
     shards: int | None = None
     no_flush: bool = False
+    metrics: Path | None = None
 
     @property
     def base(self) -> Path:
@@ -51,6 +55,7 @@ def run_embedded(options: RunOptions) -> None:
 
         db.run(options.limit, options.batch_rows, after_batch, flush=not options.no_flush)
         files.write_answers({name: db.final(name) for name in db.materialized()})
+        _write_metrics(db.metrics, report, options)
     _tell(report, options)
 
 
@@ -72,6 +77,7 @@ def run_on_spark(options: RunOptions) -> None:
             db.run()
             if options.output is not None:
                 db.write_answers()
+            _write_metrics(db.metrics, report, options)
         except KeyboardInterrupt:
             way = f"; run again with --checkpoint {options.checkpoint} to go on" if options.checkpoint else ""
             report.say(f"stopped{way}")
@@ -87,6 +93,13 @@ def _check_sources(db: Declarations) -> None:
             raise SashError(
                 f'stream "{stream.name}" has no source', "add WITH (format = 'csv', path = '…') to its CREATE STREAM"
             )
+
+
+def _write_metrics(metrics: Callable[[], dict[str, Any]], report: Report, options: RunOptions) -> None:
+    if options.metrics is not None:
+        last = report.last
+        run = {"rows": last.rows, "changes": last.changes, "late": last.late, "dead": last.dead, "seconds": last.seconds}
+        options.metrics.write_text(json.dumps({"run": run, **metrics()}, indent=2) + "\n")
 
 
 def _tell(report: Report, options: RunOptions) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sash.deltas import Delta, Layout
+from sash.operators.delays import Delays
 from sash.scalar.evaluate import Failures
 from sash.state.arena import Scope
 from sash.state.interner import Interner
@@ -29,12 +30,20 @@ class Surroundings:
 class Operator(ABC):
     """Deltas in, delta out."""
 
+    probes = 0  # rows for which a join looked at its other side, since the operator was built
+    delays: Delays | None = None  # how late it gave what it gave; None for those that hold nothing back
+
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
 
     @abstractmethod
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         """`begin` is the instant of the first row of any stream below, None while there is none."""
+
+    @property
+    def kept(self) -> int:
+        """Rows, or groups, that it remembers."""
+        return 0
 
     @property
     def nothing(self) -> Delta:

@@ -24,6 +24,10 @@ class Begin(Operator):
         super().__init__(spec.layout)
         self._waiting = DeltaQueue(spec.layout, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self._waiting)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         if begin is None or begin >= now:  # an earlier row may still come

@@ -36,6 +36,10 @@ class Combine(Operator):
         self._net = NetChanges(spec.layout, surroundings.interner)
         self.bag = TwoSidedBag(spec.layout, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self.bag)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         if not len(left) and not len(right):

@@ -36,6 +36,10 @@ class ExpireInOrder(Operator):
         lanes = string_lanes(self.layout)
         surroundings.interner.hold(lambda: (self._rows, lanes))
 
+    @property
+    def kept(self) -> int:
+        return int(self._registers[kernel.COUNT])
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         self._make_room(len(delta))
@@ -71,6 +75,10 @@ class ExpireByCalendar(Operator):
     def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         self._calendar = Calendar(spec.layout, surroundings.scope, surroundings.interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self._calendar)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs

@@ -52,6 +52,10 @@ class GroupBy(Operator):
         if self._tables.has_pairs:
             interner.hold(self.groups.strings_beside)
 
+    @property
+    def kept(self) -> int:
+        return self.groups.live_groups + self.groups.live_values
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         shown_from = ALWAYS

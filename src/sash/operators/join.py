@@ -61,10 +61,15 @@ class Join(Operator):
             RowLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
         )
 
+    @property
+    def kept(self) -> int:
+        return sum(map(len, self._logs))
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         if not len(left) and not len(right):
             return self.nothing
+        self.probes += len(left) + len(right)
         pieces = Pieces(self.layout.width, len(left) + len(right))
         for part in in_slices(left, right):
             self._join(*part, pieces)
@@ -101,10 +106,15 @@ class SignedJoin(Operator):
             KeyedBag(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
         )
 
+    @property
+    def kept(self) -> int:
+        return sum(map(len, self._bags))
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         if not len(left) and not len(right):
             return self.nothing
+        self.probes += len(left) + len(right)
         for bag, delta in zip(self._bags, inputs, strict=True):
             bag.reserve(len(delta))
         cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))

@@ -29,8 +29,13 @@ class Lookup(Operator):
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._table = KeyedBag(spec.right.layout, self._right.lanes, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self._table)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
+        self.probes += len(left)
         table = self._table
         table.reserve(len(right))
         cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left))

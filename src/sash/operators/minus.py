@@ -37,6 +37,10 @@ class Minus(Operator):
         self._net = NetChanges(self.layout, self._interner)
         self.ranking = AgedRanking(self.layout, self._left, surroundings.scope, self._interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = self._net.per_instant(inputs[0]), inputs[1]
         self.ranking.reserve(len(left), len(left) + len(right))

@@ -45,6 +45,10 @@ class Pairs(Operator):
         self._net = NetChanges(spec.layout, surroundings.interner)
         self.waiting = WaitingRows(left, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self.waiting)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         self.waiting.reserve(len(left))

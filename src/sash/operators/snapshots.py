@@ -32,6 +32,10 @@ class Snapshots(Operator):
         self._root = surroundings.scope.array("root", 1)
         self.ranking = Ranking(spec.layout, KeyColumns(spec.layout, ()), surroundings.scope, self._interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net.per_instant(inputs[0])
         self.ranking.reserve(len(delta), 0)

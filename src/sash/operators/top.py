@@ -36,6 +36,10 @@ class Top(Operator):
         self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
         self.ranking = Ranking(self._input, self._key, surroundings.scope, self._interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net_input.per_instant(inputs[0])
         self.ranking.reserve(len(delta), len(delta))

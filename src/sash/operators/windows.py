@@ -51,6 +51,10 @@ class JumpingWindow(Operator):
         self._size, self._slide = spec.size, spec.slide
         self._waiting = DeltaQueue(spec.layout, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self._waiting)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         ends = (delta.ts // self._slide + 1) * self._slide
@@ -73,6 +77,10 @@ class CountWindow(Operator):
     @property
     def _room(self) -> int:
         return self._size + self._slide
+
+    @property
+    def kept(self) -> int:
+        return min(int(self._registers[kernel.TAKEN]), self._room)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -99,6 +107,10 @@ class PartitionWindow(Operator):
         self._size = spec.size
         self._lanes, self._masks = key_parts(spec.layout, spec.columns)
         self._state = Partitions(spec.layout, surroundings.scope, surroundings.interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self._state)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs

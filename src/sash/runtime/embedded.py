@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sash.physical.job import Job
 from sash.runtime.live import LiveView
+from sash.runtime.metrics import Clockwork, JobMetrics
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import pack_split, to_everyone
 from sash.runtime.progress import Progress
@@ -37,6 +40,8 @@ class EmbeddedHost:
         self.dead: Changes = {stream.name: [] for stream in job.streams}
         self.progress = Progress()
         self._started = self._stepped = time.monotonic()
+        self._clockwork = Clockwork()
+        self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
 
     def rebuilt(self, job: Job, tables: Mapping[str, pa.RecordBatch]) -> EmbeddedHost:
         """Another job over the same state: what both have goes on as it was; what is new finds tables as they are.
@@ -45,6 +50,8 @@ class EmbeddedHost:
         """
         host = EmbeddedHost(job, self._arena)
         host._orders = self._orders
+        host._clockwork, host._job_metrics = self._clockwork, self._job_metrics
+        host._job_metrics.tell(None, self._shard.metrics())
         same = {view.name for view in job.views if view in self.job.views}
         host.live.update({name: live for name, live in self.live.items() if name in same})
         host.changes.update({name: kept for name, kept in self.changes.items() if name in same})
@@ -88,12 +95,20 @@ class EmbeddedHost:
         self.step(self._control({"until": until}))
 
     def step(self, packets: Iterable[Packet]) -> None:
-        self._take_out(self._shard.step(list(packets)))
+        started, out = time.monotonic(), self._shard.step(list(packets))
+        self._clockwork.reached(self.now, started)
+        self._take_out(out)
+
+    def metrics(self) -> dict[str, Any]:
+        """What operators, arcs and views have done so far, as plain data."""
+        now = self._job_metrics.and_now(None, self._shard.metrics())
+        return now.figures({view.name: view.spec for view in self.job.views})
 
     def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:
             if packet.cargo is Cargo.CHANGES:
                 self.changes[packet.name].append(packet.batch())
+                self._measure(packet.name, packet.batch())
             elif packet.cargo is Cargo.NET:
                 self.live[packet.name].add(packet.batch())
             elif packet.cargo is Cargo.LATE:
@@ -101,6 +116,12 @@ class EmbeddedHost:
             elif packet.cargo is Cargo.DEAD:
                 self.dead[packet.name].append(packet.batch())
         self._tell(out)
+
+    def _measure(self, name: str, changes: pa.RecordBatch) -> None:
+        view, instants = self._job_metrics.view(name), np.asarray(changes.column(1).view(pa.int64()))
+        view.changes += len(instants)
+        view.wall.add(self._clockwork.delays(instants, time.monotonic()))
+        self._clockwork.forget(int(instants[0]))
 
     def _tell(self, packets: Sequence[Packet]) -> None:
         """Count what a step brought."""

@@ -9,13 +9,15 @@ lies beyond waits in the arc, which is the only state of the graph itself: clock
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings
 from sash.operators.build import build
 from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec
+from sash.runtime.metrics import OperatorMetrics
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING
 from sash.state.arena import Arena
@@ -39,6 +41,7 @@ class Node:
     operator: Operator | None
     feeds: list[Feed]
     queues: list[DeltaQueue]
+    metrics: OperatorMetrics
     readers: list[tuple[Node, int]] = field(default_factory=list)
 
 
@@ -60,6 +63,16 @@ class Graph:
     @property
     def specs(self) -> set[Spec]:
         return set(self._nodes)
+
+    def metrics(self) -> Iterator[OperatorMetrics]:
+        """What the operators have done since the graph was built, and what they keep now."""
+        for node in self._nodes.values():
+            if node.operator is not None:
+                found, operator = node.metrics, node.operator
+                size = self._arena.used_by(f"{node.spec.fingerprint}/")
+                yield replace(
+                    found, probes=operator.probes, delays=operator.delays, state_rows=operator.kept, state_bytes=size
+                )
 
     def step(
         self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Mapping[str, int | None],
@@ -85,7 +98,12 @@ class Graph:
         assert node.operator is not None
         now = min(feed.clock for feed in node.feeds)
         inputs = [_due(feed.delta, queue, now) for feed, queue in zip(node.feeds, node.queues, strict=True)]
-        return Feed(node.operator.run(inputs, now, self._begin(node.spec, begins)), now)
+        started = time.perf_counter()
+        out = node.operator.run(inputs, now, self._begin(node.spec, begins))
+        node.metrics.seconds += time.perf_counter() - started
+        for arc, delta in zip((*node.metrics.arcs, node.metrics.out), (*inputs, out), strict=True):
+            arc.add(delta)
+        return Feed(out, now)
 
     def _begin(self, spec: Spec, begins: Mapping[str, int | None]) -> int | None:
         """When the query of an operator begins, for those that show something before they have a row."""
@@ -106,7 +124,7 @@ class Graph:
         queues = [
             DeltaQueue(below.layout, scope.scope(f"waiting {side}"), self._interner) for side, below in enumerate(spec.inputs)
         ]
-        node = Node(spec, operator, [NO_FEED] * len(sources), queues)
+        node = Node(spec, operator, [NO_FEED] * len(sources), queues, OperatorMetrics.of(spec))
         for side, source in enumerate(sources):
             source.readers.append((node, side))
         self._nodes[spec] = node

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -67,6 +68,10 @@ class Shard:
             out += self._send(port, results[port.spec.source])
         out.append(self._facts(own))
         return out
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What the operators have done since this shard was built, packed."""
+        return [one.packed() for one in self._graph.metrics()]
 
     @property
     def specs(self) -> set[Spec]:

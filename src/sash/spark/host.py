@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -23,9 +25,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sash.errors import SashError, choices
 from sash.physical.job import Job, View
 from sash.runtime.live import LiveView
-from sash.runtime.packets import Cargo, changes_schema
+from sash.runtime.metrics import JobMetrics
+from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
+from sash.schema import SECOND
 from sash.sources.listing import list_files
 from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, find_checkpoint, make_checkpoint
@@ -33,7 +37,7 @@ from sash.spark.failures import explain
 from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
-from sash.spark.keeper import STAGE, MakeEngine
+from sash.spark.keeper import METRICS, STAGE, MakeEngine
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
@@ -54,6 +58,7 @@ class SparkHost:
     ) -> None:
         self.job = job
         self.progress = Progress()
+        self._metrics = JobMetrics()
         self._spark = spark
         self._frames = dict(frames or {})
         self._flush = flush
@@ -201,18 +206,36 @@ class SparkHost:
         """Run a batch; add up what it tells."""
         with self._between_batches:
             answers = self._answers(batch)
-            facts = []
+            facts, told = [], []
             for packet in collected(packets):
                 if packet.cargo is Cargo.NET:
                     answers[packet.name].add(pa.Table.from_batches([packet.batch()]))
                 elif packet.cargo is Cargo.FACTS and packet.name == STAGE:
                     facts.append(packet.facts())
+                elif packet.cargo is Cargo.FACTS and packet.name == METRICS:
+                    told.append(packet)
             now = time.monotonic()
+            self._measure(told, now - self._told)
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
             self._told = now
             self._idle.saw(facts, time.time_ns() // 1000)
         if self._on_progress is not None:
             self._on_progress(self.progress)
+
+    def _measure(self, told: list[Packet], seconds: float) -> None:
+        """Every change of a batch took as long as the batch."""
+        for packet in told:
+            operators, changes = packet.metrics()
+            self._metrics.tell((packet.port, packet.shard), operators)
+            for name, count in changes.items():
+                view = self._metrics.view(name)
+                view.changes += count
+                view.wall.add(np.array([int(seconds * SECOND)]), count)
+
+    def metrics(self) -> dict[str, Any]:
+        """What operators, arcs and views have done in this run, over all shards, as plain data."""
+        with self._between_batches:
+            return self._metrics.figures({view.name: view.spec for view in self.job.views})
 
     def _watch(self, query: StreamingQuery) -> None:
         """Let streams that have fallen silent follow the others, for as long as the query runs."""

@@ -15,7 +15,8 @@ from typing import Protocol
 
 from sash.errors import SashError
 from sash.physical.job import Job
-from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.packets import Cargo, Packet, facts_body, metrics_body
+from sash.runtime.shard import Shard
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
 from sash.spark.outputs import write_outputs
 from sash.spark.settings import Settings
@@ -23,6 +24,7 @@ from sash.spark.store import History
 from sash.state.arena import Arena
 
 GREATEST = "greatest of "  # a fact for every stream
+METRICS = "metrics"  # the name of what an engine tells about its operators
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
 
 
@@ -76,7 +78,7 @@ class Keeper:
         arena = arena_file.open()
         try:
             logged = meta.logged + self._replay(arena, meta.version + 1, batch)
-            answer = self._outside(self._engine(arena).step(packets), batch, packets, arena)
+            answer = self._outside(self._stepped(self._engine(arena), packets), batch, packets, arena)
             meta = self._record(arena_file, replace(meta, version=batch, logged=logged), packets, arena)
             self._history.put_answer(batch, answer)
         finally:
@@ -108,6 +110,18 @@ class Keeper:
 
     def _engine(self, arena: Arena) -> Engine:
         return self.make_engine(self.job, self.level, self.shard, arena)
+
+    def _stepped(self, engine: Engine, packets: list[Packet]) -> list[Packet]:
+        """What an engine says, and what it has to tell about how it came to it."""
+        made = engine.step(packets)
+        if isinstance(engine, Shard):
+            changes: dict[str, int] = {}
+            for packet in made:
+                if packet.cargo is Cargo.CHANGES:
+                    changes[packet.name] = changes.get(packet.name, 0) + packet.batch().num_rows
+            body = metrics_body(engine.metrics(), changes)
+            made = [*made, Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, body)]
+        return made
 
     def _replay(self, arena: Arena, first: int, batch: int) -> int:
         """Steps over the log of the batches before this one, their answers long given; the bytes replayed."""

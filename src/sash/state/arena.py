@@ -97,6 +97,10 @@ class Arena:
         """Bytes of arrays, at their capacity."""
         return sum(entry.used for entry in self._entries.values())
 
+    def used_by(self, prefix: str) -> int:
+        """Bytes of the arrays whose name starts so."""
+        return sum(entry.used for name, entry in self._entries.items() if name.startswith(prefix))
+
     def scope(self, name: str) -> Scope:
         return Scope(self, name)
 

@@ -71,7 +71,8 @@ def run(query: str, events: Sequence[Event]) -> list[Change]:
 def _run(query: str, events: tuple[Event, ...]) -> list[Change]:
     db = Database()
     db.execute(f"{DECLARATIONS} CREATE MATERIALIZED VIEW v AS {query}")
-    for is_of_tables, part in groupby(events, lambda event: event.where in TABLES):
+    for is_of_tables, group in groupby(events, lambda event: event.where in TABLES):
+        part = list(group)
         steps = [[event] for event in part] if is_of_tables else _by_stream(part)
         for step in steps:
             (db.push if step[0].comes else db.delete)(step[0].where, [event.row for event in step])

@@ -10,11 +10,13 @@ import pyarrow as pa
 import pytest
 
 from sash.logical.nodes import (
+    AggregateCall,
     Combination,
     Combine,
     Deletions,
     Emit,
     Filter,
+    Function,
     Insertions,
     Join,
     Minus,
@@ -30,6 +32,7 @@ from sash.logical.nodes import (
     WindowKind,
     WindowSpec,
 )
+from sash.logical.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.logical.streams import Stamp, StreamSpec
 from sash.optimizer.prune_columns import prune_columns
 from sash.physical.explain import explain_view
@@ -69,6 +72,17 @@ def rows(count: int, stream: Scan | Insertions | Deletions | Snapshots | Sequenc
     return Window(stream, WindowSpec(WindowKind.ROWS, count, partition=partition))
 
 
+def over(plan: Plan, partition: tuple[int, ...]) -> Over:
+    """A running sum, a moving maximum, and the value before."""
+    total, greatest = (AggregateCall(function, 1, INT) for function in (Function.SUM, Function.MAX))
+    calls = (
+        OverCall(total, Frame(Unit.RANGE, None, 0)),
+        OverCall(greatest, Frame(Unit.ROWS, -1, 1)),
+        OverCall(WindowFunction.LAG, Frame(Unit.RANGE, None, 0), 1, INT),
+    )
+    return Over(plan, partition, (Order(1),), calls, ("total", "greatest", "before"))
+
+
 LEFT, RIGHT = project(last(6, A), 1, 2), project(last(9, B), 1, 2)
 PAIRS = Join(LEFT, RIGHT, (0,), (0,), Call("less", (Column(1, INT, "v"), Column(3, INT, "v")), BOOLEAN))
 LEFT_OUTER = Combine(PAIRS, padded(Combine(LEFT, project(PAIRS, 0, 1), Combination.ANTI), 0, 2), Combination.UNION_ALL)
@@ -98,6 +112,9 @@ PLANS: dict[str, Plan] = {
     "top of every key": Top(LEFT, (0,), (Order(1),), 2),
     "numbers of every key": project(Top(LEFT, (0,), (), 2, 0, "place"), 1, 2),
     "top of pairs": Top(project(PAIRS, 1, 3), (0,), (Order(1, is_descending=True),), 1),
+    "over every key": project(over(LEFT, (0,)), 2, 3, 4),
+    "over everything": over(LEFT, ()),
+    "over and over": over(over(LEFT, (0,)), (1,)),
     "what leaves the best": last(5, Deletions(BEST)),
     "last of what leaves": rows(3, Deletions(LEFT)),
     "snapshots": Window(Snapshots(BEST), WindowSpec(WindowKind.NOW)),

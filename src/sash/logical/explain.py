@@ -27,6 +27,8 @@ from sash.logical.nodes import (
     WindowSpec,
     inputs,
 )
+from sash.logical.over import Over
+from sash.logical.over_text import call_text
 from sash.scalar.nodes import Column, Expression
 
 
@@ -85,6 +87,8 @@ def _detail(plan: Plan) -> str:
             return " AND ".join(_equalities(plan))
         case Top():
             return _top(plan)
+        case Over():
+            return _over(plan)
         case Sequence():
             return _sequence(plan)
         case Emit():
@@ -119,6 +123,16 @@ def _top(plan: Top) -> str:
         f"numbered AS {plan.numbered}" if plan.numbered else "",
     ]
     return " ".join(part for part in parts if part)
+
+
+def _over(plan: Over) -> str:
+    calls = []
+    for call, name in zip(plan.calls, plan.names, strict=True):
+        aggregate = _call(call.function, plan.input) if isinstance(call.function, AggregateCall) else ""
+        calls.append(_renamed(call_text(call, plan, lambda place: _column(plan.input, place), aggregate), name))
+    partition = f"of every {', '.join(_column(plan.input, place) for place in plan.partition)}" if plan.partition else ""
+    order = f"by {', '.join(_order(part, plan.input) for part in plan.order)}" if plan.order else ""
+    return "; ".join(part for part in (", ".join(calls), " ".join(part for part in (partition, order) if part)) if part)
 
 
 def _order(order: Order, plan: Plan) -> str:

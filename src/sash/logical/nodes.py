@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from sash.logical.over import Over
 from sash.logical.streams import Updates
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
@@ -341,7 +342,7 @@ class Aggregate:
 
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
-Plan = Stream | Window | Filter | Project | Join | Combine | Minus | Top | Emit | Aggregate
+Plan = Stream | Window | Filter | Project | Join | Combine | Minus | Top | Over | Emit | Aggregate
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:

@@ -16,12 +16,14 @@ from sash.operators.group_by import GroupBy
 from sash.operators.join import Join, SignedJoin
 from sash.operators.lookup import Lookup
 from sash.operators.minus import Minus
+from sash.operators.over import Over
 from sash.operators.project import Project
 from sash.operators.sequence import sequence
 from sash.operators.snapshots import Snapshots
 from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
 from sash.physical import specs
+from sash.physical.over import OverSpec
 from sash.physical.specs import Spec
 
 _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
@@ -44,6 +46,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.CombineSpec: Combine,
     specs.MinusSpec: Minus,
     specs.TopSpec: top,
+    OverSpec: Over,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
 }

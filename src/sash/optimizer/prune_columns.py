@@ -34,6 +34,7 @@ from sash.logical.nodes import (
     Top,
     Window,
 )
+from sash.logical.over import Over
 from sash.scalar.nodes import Column, Expression, columns, remap
 
 Places = dict[int, int]  # of a column before, to its place now
@@ -55,6 +56,8 @@ def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
         return _join(plan, wanted)
     if isinstance(plan, Aggregate):
         return _aggregate(plan, wanted)
+    if isinstance(plan, Over):
+        return _over(plan, wanted)
     if isinstance(plan, Combine) and plan.how is Combination.UNION_ALL:
         return _union(plan, wanted)
     return _narrow(_whole(plan), _same(plan), wanted)
@@ -151,6 +154,16 @@ def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
     names = plan.names[:count] + tuple(plan.names[count + place] for place in calls)
     moved = {place: place for place in range(count)} | {count + place: count + i for i, place in enumerate(calls)}
     return Aggregate(below, tuple(places[key] for key in plan.keys), kept, names), moved
+
+
+def _over(plan: Over, wanted: set[int]) -> tuple[Plan, Places]:
+    """The whole input, whose rows break ties; a call that nobody reads is left out."""
+    width = len(plan.input.schema)
+    kept = [place for place in range(len(plan.calls)) if width + place in wanted]
+    below = prune_columns(plan.input)
+    calls, names = tuple(plan.calls[place] for place in kept), tuple(plan.names[place] for place in kept)
+    places = {place: place for place in range(width)} | {width + place: width + i for i, place in enumerate(kept)}
+    return _narrow(replace(plan, input=below, calls=calls, names=names) if calls else below, places, wanted)
 
 
 def _moved(call: AggregateCall, places: Places) -> AggregateCall:

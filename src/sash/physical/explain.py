@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sash.logical.nodes import Plan
+from sash.physical.over import OverSpec
 from sash.physical.placement import Expiry, place_view
 from sash.physical.specs import (
     CombineSpec,
@@ -35,6 +36,7 @@ _KEPT: dict[type[Spec], str] = {
     CombineSpec: "bag of rows with a count per side",
     MinusSpec: "tree of left rows per key, the youngest first",
     TopSpec: "tree of rows in order, per partition",
+    OverSpec: "tree of rows in order, per partition",
     SequenceSpec: "left rows that wait for a right one",
     EmitSpec: "net changes of the open period",
 }

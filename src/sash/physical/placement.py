@@ -36,9 +36,11 @@ from sash.logical.nodes import (
     WindowSpec,
     scans,
 )
+from sash.logical.over import Over
 from sash.logical.patterns import Pattern
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
+from sash.physical.over import OverSpec
 from sash.physical.specs import (
     BeginSpec,
     CombineSpec,
@@ -134,6 +136,9 @@ class Placement:
             return self._sequence(plan, at_least)
         if isinstance(plan, Top):
             return self._top(plan, at_least)
+        if isinstance(plan, Over):
+            below = self.place(plan.input, within(plan.partition), at_least)
+            return replace(below, spec=OverSpec(signed(below.spec), plan.partition, plan.order, plan.calls, plan.names))
         if isinstance(plan, Aggregate):
             return self._aggregate(plan, at_least)
         # What is shown at an instant depends on the rows of all shards.

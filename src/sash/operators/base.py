@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sash.deltas import Delta, Layout
 from sash.operators.delays import Delays
 from sash.scalar.evaluate import Failures
+from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 
@@ -40,6 +41,10 @@ class Operator(ABC):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         """`begin` is the instant of the first row of any stream below, None while there is none."""
 
+    def due(self) -> int:
+        """Before this instant it gives nothing unless a change comes in. One that cannot tell sees every move of time."""
+        return BEGINNING
+
     @property
     def kept(self) -> int:
         """Rows, or groups, that it remembers."""
@@ -48,3 +53,10 @@ class Operator(ABC):
     @property
     def nothing(self) -> Delta:
         return Delta.empty(self.layout.width)
+
+
+class Timeless(Operator):
+    """Gives nothing by time alone."""
+
+    def due(self) -> int:
+        return FOREVER

@@ -50,6 +50,9 @@ class Emit(Operator):
             self.bag.add(open_.rows, open_.weight)
         return self._net.per_instant(due)
 
+    def due(self) -> int:
+        return int(self._end[0]) if len(self.bag) else FOREVER
+
     def rest(self, ts: int) -> Delta:
         """What the open period holds, as changes of one instant; it holds nothing then. Also for the end of the input."""
         rows, weight = self.bag.rows()

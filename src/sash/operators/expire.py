@@ -18,6 +18,7 @@ from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
 from sash.operators.pieces import Pieces
 from sash.physical.specs import ExpireSpec
+from sash.schema import FOREVER
 from sash.state.calendar import Calendar
 from sash.state.lanes import string_lanes
 
@@ -54,6 +55,10 @@ class ExpireInOrder(Operator):
                 )
             )
         return pieces.delta()
+
+    def due(self) -> int:
+        head, count = self._registers[kernel.HEAD], self._registers[kernel.COUNT]
+        return int(self._expiry[head & (len(self._expiry) - 1)]) if count else FOREVER
 
     def _make_room(self, extra: int) -> None:
         head, count, room = int(self._registers[kernel.HEAD]), int(self._registers[kernel.COUNT]), len(self._expiry)
@@ -93,6 +98,9 @@ class ExpireByCalendar(Operator):
                 )
             )
         return pieces.delta()
+
+    def due(self) -> int:
+        return self._calendar.first
 
 
 def expire(spec: ExpireSpec, surroundings: Surroundings) -> Operator:

@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 
 from sash.deltas import Delta
 from sash.kernels.rows import keep_rows
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.columns import evaluate_delta
 from sash.physical.specs import FilterSpec
 
 
-class Filter(Operator):
+class Filter(Timeless):
     """Keep the rows for which a predicate is true."""
 
     def __init__(self, spec: FilterSpec, surroundings: Surroundings) -> None:

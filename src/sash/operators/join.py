@@ -17,7 +17,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import join as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.pieces import Pieces
 from sash.physical.specs import JoinSpec, SignedJoinSpec
 from sash.state.bag import KeyedBag
@@ -48,7 +48,7 @@ def pair_shape(spec: JoinSpec) -> Int64s:
     return np.array([left.values, right.values, len(left.schema)], np.int64)
 
 
-class Join(Operator):
+class Join(Timeless):
     """Pair every arriving row with the live rows of the other side."""
 
     def __init__(self, spec: JoinSpec, surroundings: Surroundings) -> None:
@@ -93,7 +93,7 @@ class Join(Operator):
             )
 
 
-class SignedJoin(Operator):
+class SignedJoin(Timeless):
     """Pair every change with the rows of the other side."""
 
     def __init__(self, spec: SignedJoinSpec, surroundings: Surroundings) -> None:

@@ -13,14 +13,14 @@ import numpy as np
 
 from sash.deltas import Delta
 from sash.kernels import join as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.join import Side, pair_shape
 from sash.operators.pieces import Pieces
 from sash.physical.specs import LookupSpec
 from sash.state.bag import KeyedBag
 
 
-class Lookup(Operator):
+class Lookup(Timeless):
     """Pair every arriving row with the table's rows of its key."""
 
     def __init__(self, spec: LookupSpec, surroundings: Surroundings) -> None:

@@ -17,7 +17,7 @@ from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import over as kernel
 from sash.logical.nodes import AggregateCall
 from sash.logical.over import Frame, OverCall
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.changes import NetChanges
 from sash.operators.frame_aggregates import FrameAggregates
 from sash.operators.orders import row_order
@@ -31,7 +31,7 @@ FAR = 1 << 60  # a reach without limit
 SMALLEST, LARGEST = 256, 1 << 17  # rows copied at once
 
 
-class Over(Operator):
+class Over(Timeless):
     """Keep the rows of all partitions, and show them with what they get from each other."""
 
     def __init__(self, spec: OverSpec, surroundings: Surroundings) -> None:

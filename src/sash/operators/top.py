@@ -13,7 +13,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.kernels import top as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.changes import NetChanges
 from sash.operators.orders import row_order
 from sash.operators.pieces import Pieces
@@ -22,7 +22,7 @@ from sash.schema import FOREVER
 from sash.state.ranking import KeyColumns, Ranking
 
 
-class Top(Operator):
+class Top(Timeless):
     """Keep the rows of all ranks, show some of them."""
 
     def __init__(self, spec: TopSpec, surroundings: Surroundings) -> None:

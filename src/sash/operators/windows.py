@@ -20,7 +20,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import windows as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Operator, Surroundings, Timeless
 from sash.physical.specs import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
 from sash.schema import FOREVER
 from sash.state.lanes import string_lanes
@@ -30,7 +30,7 @@ from sash.state.queue import DeltaQueue
 FIRST_ROOM = 64
 
 
-class TimeWindow(Operator):
+class TimeWindow(Timeless):
     """Give every row its expiry."""
 
     def __init__(self, spec: TimeWindowSpec, surroundings: Surroundings) -> None:
@@ -61,8 +61,11 @@ class JumpingWindow(Operator):
         self._waiting.append(Delta(delta.rows, ends, ends + self._size, delta.weight))
         return self._waiting.take(now)
 
+    def due(self) -> int:
+        return int(self._waiting.peek().ts[0]) if len(self._waiting) else FOREVER
 
-class CountWindow(Operator):
+
+class CountWindow(Timeless):
     """Keep the last rows in a ring."""
 
     def __init__(self, spec: CountWindowSpec, surroundings: Surroundings) -> None:
@@ -99,7 +102,7 @@ class CountWindow(Operator):
             self._rows = self._scope.resize("rows", min(max(2 * len(self._rows), taken), self._room))
 
 
-class PartitionWindow(Operator):
+class PartitionWindow(Timeless):
     """Keep the last rows of every partition in a chain."""
 
     def __init__(self, spec: PartitionWindowSpec, surroundings: Surroundings) -> None:

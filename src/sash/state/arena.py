@@ -115,6 +115,9 @@ class Arena:
                 self._arrays[name].fill(0)
         return self._arrays[name]
 
+    def has(self, name: str) -> bool:
+        return name in self._entries
+
     def resize(self, name: str, length: int) -> Array:
         """The array with another first dimension, its rows kept, new ones zero."""
         old, entry = self._arrays[name], self._entries[name]
@@ -188,6 +191,10 @@ class Scope:
 
     def array(self, name: str, shape: tuple[int, ...] | int, dtype: type[np.generic] = np.int64) -> Array:
         return self._arena.array(f"{self._name}/{name}", (shape,) if isinstance(shape, int) else shape, dtype)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an array already."""
+        return self._arena.has(f"{self._name}/{name}")
 
     def resize(self, name: str, length: int) -> Array:
         return self._arena.resize(f"{self._name}/{name}", length)

@@ -11,7 +11,7 @@ from sash.bench.registry import BENCHMARKS, choose
 from sash.bench.report import Options
 from sash.errors import SashError
 
-EXPIRIES = ("auto", "direct", "negative")
+EXPIRIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
 INTERRUPTED = 130
 
 

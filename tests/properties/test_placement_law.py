@@ -174,7 +174,10 @@ def test_nothing_but_the_plan_shows(name: str) -> None:
     for streams in (make_rows(1, 50), make_rows(2, 1)):
         expected = played(plan_job(STREAMS, {"v": plan}, 1), streams, 1)
         assert expected or len(streams["a"]) == 1
-        ways = [(1, 1000, Expiry.NEGATIVE, plan), (3, 1000, Expiry.AUTO, plan), (2, 7, Expiry.AUTO, prune_columns(plan))]
+        ways = [
+            (1, 1000, Expiry.NEGATIVE, plan), (3, 1000, Expiry.AUTO, plan), (2, 7, Expiry.AUTO, prune_columns(plan)),
+            (3, 5, Expiry.TIME_MESSAGE, plan), (2, 1000, Expiry.PIGGYBACK, plan), (1, 3, Expiry.DIRECT, plan),
+        ]
         for shards, size, expiry, way in ways:
             assert played(plan_job(STREAMS, {"v": way}, shards, expiry), streams, size) == expected
 

@@ -9,12 +9,15 @@ from sash.operators.base import Operator, Surroundings
 from sash.operators.begin import Begin
 from sash.operators.changes import Deletions, Insertions
 from sash.operators.combine import Combine, UnionAll
+from sash.operators.distinct import Distinct
 from sash.operators.emit import Emit
 from sash.operators.expire import expire
 from sash.operators.filter import Filter
 from sash.operators.group_by import GroupBy
+from sash.operators.input_expire import InputExpire
 from sash.operators.join import Join, SignedJoin
 from sash.operators.lookup import Lookup
+from sash.operators.messages import Announce, MessageJoin, MessageLookup, message_expire
 from sash.operators.minus import Minus
 from sash.operators.over import Over
 from sash.operators.project import Project
@@ -22,7 +25,7 @@ from sash.operators.sequence import sequence
 from sash.operators.snapshots import Snapshots
 from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
-from sash.physical import specs
+from sash.physical import expiry_specs, specs
 from sash.physical.over import OverSpec
 from sash.physical.specs import Spec
 
@@ -49,6 +52,12 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     OverSpec: Over,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
+    expiry_specs.DistinctSpec: Distinct,
+    expiry_specs.AnnounceSpec: Announce,
+    expiry_specs.MessageJoinSpec: MessageJoin,
+    expiry_specs.MessageLookupSpec: MessageLookup,
+    expiry_specs.MessageExpireSpec: message_expire,
+    expiry_specs.InputExpireSpec: InputExpire,
 }
 
 

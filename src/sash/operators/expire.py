@@ -17,7 +17,7 @@ from sash.kernels.calendar import expire_calendar, longest_life
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
 from sash.operators.pieces import Pieces
-from sash.physical.specs import ExpireSpec
+from sash.physical.specs import ExpireSpec, Spec
 from sash.schema import FOREVER
 from sash.state.calendar import Calendar
 from sash.state.lanes import string_lanes
@@ -28,7 +28,7 @@ FIRST_ROOM = 64
 class ExpireInOrder(Operator):
     """For rows that leave in the order in which they came."""
 
-    def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: Spec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         self._scope = scope = surroundings.scope
         self._registers = scope.array("registers", 4)
@@ -77,7 +77,7 @@ class ExpireInOrder(Operator):
 class ExpireByCalendar(Operator):
     """For rows that leave in any order."""
 
-    def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: Spec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         self._calendar = Calendar(spec.layout, surroundings.scope, surroundings.interner)
 

@@ -10,9 +10,10 @@ operator that must act on every expiration: a GROUP BY, a set operator, a view, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 
 from sash.errors import SashError
 from sash.logical.nodes import (
@@ -40,6 +41,7 @@ from sash.logical.over import Over
 from sash.logical.patterns import Pattern
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
+from sash.physical.expiry import remember_the_youngest, tell_the_time, wait_for_input
 from sash.physical.over import OverSpec
 from sash.physical.specs import (
     BeginSpec,
@@ -77,19 +79,36 @@ FEW = 1 << 16  # first rows that are worth finding on every shard before they ar
 class Expiry(Enum):
     """How rows leave their windows."""
 
-    AUTO = "auto"  # the planner chooses; today that is DIRECT
+    AUTO = "auto"  # as DIRECT, with state that knows in which order rows leave
     DIRECT = "direct"  # rows carry their expiry as far up as they can
     NEGATIVE = "negative"  # every window sends a negative row for every row that leaves
+    TIME_MESSAGE = "time-message"  # windows announce when rows leave; joins pass the messages on
+    PIGGYBACK = "piggyback"  # the same, messages being merged with the rows that follow them
+    INPUT_TRIGGERED = "input-triggered"  # rows leave when a row comes: the same answers, late
 
 
 def place_view(plan: Plan, shards: int, expiry: Expiry) -> tuple[Spec, int]:
     """The spec of a view, which gives signed changes, and its level."""
     streams = _streams(plan)
+    # What leaves late must do so everywhere at once, which only one shard knows how to.
+    shards = 1 if expiry is Expiry.INPUT_TRIGGERED else shards
     placed = Placement(shards, expiry).place(plan, within(tuple(range(len(plan.schema)))), 1)
-    spec = signed(placed.spec)
+    spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec))
     if streams and any(scan.is_table for scan in scans(plan)):
         spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
     return spec, placed.level
+
+
+def _as_placed(spec: Spec) -> Spec:
+    return spec
+
+
+_STRATEGIES: dict[Expiry, Callable[[Spec], Spec]] = {
+    Expiry.AUTO: remember_the_youngest,
+    Expiry.TIME_MESSAGE: partial(tell_the_time, merges=False),
+    Expiry.PIGGYBACK: partial(tell_the_time, merges=True),
+    Expiry.INPUT_TRIGGERED: wait_for_input,
+}
 
 
 def signed(spec: Spec) -> Spec:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sash.deltas import Delta
 from sash.operators.changes import NetChanges, repeat
 from sash.operators.emit import Emit
+from sash.operators.input_expire import InputExpire
 from sash.physical.job import Job, Port, View
 from sash.physical.specs import PortSpec, Spec, beginning
 from sash.runtime.graph import Feed, Graph
@@ -59,6 +60,7 @@ class Shard:
         own = [packet for packet in packets if packet.level == self._level]
         out = list(self._take_rows(own))
         is_end = self._take_controls(own)
+        self._tell_the_end(is_end)
         feeds = {port.spec: feed for port, feed in self._feeds(own)}
         results = self._graph.step(feeds, self._sinks, self._begins)
         for view in self._views:
@@ -147,6 +149,13 @@ class Shard:
             return feed
         rest = operator.rest(feed.clock - 1)
         return replace(feed, delta=Delta.concatenate([feed.delta, rest], view.spec.layout.width))
+
+    def _tell_the_end(self, is_end: bool) -> None:
+        """Operators that wait for rows wait no longer when the last one has come."""
+        for spec in self.specs:
+            operator = self._graph.operator(spec)
+            if isinstance(operator, InputExpire):
+                operator.end = int(self._registers[3]) if is_end else None
 
     def _take_controls(self, packets: Sequence[Packet]) -> bool:
         """Let time move as told; whether the end was told."""

@@ -72,7 +72,8 @@ def _detail(plan: Plan) -> str:
         case Scan():
             return f"{plan.name} (table)" if plan.is_table else plan.name
         case Window():
-            return window_text(plan.spec, plan.schema.names)
+            condition = "" if plan.condition is None else f" of {_expression(plan.condition, plan.input)}"
+            return f"{window_text(plan.spec, plan.schema.names)}{condition}"
         case Filter():
             return _expression(plan.predicate, plan.input)
         case Project():

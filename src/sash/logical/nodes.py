@@ -79,10 +79,14 @@ class WindowSpec:
 
 @dataclass(frozen=True)
 class Window:
-    """A stream cut to a window: from here on a relation that changes with time."""
+    """A stream cut to a window: from here on a relation that changes with time.
+
+    Rows for which the condition is not true never enter, nor do they push others out: a filter below the window.
+    """
 
     input: Stream
     spec: WindowSpec
+    condition: Expression | None = None
 
     @property
     def schema(self) -> Schema:

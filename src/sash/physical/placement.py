@@ -168,14 +168,14 @@ class Placement:
         spec = plan.spec
         if spec.kind is WindowKind.ROWS:
             below = self.place(plan.input, within(spec.partition), at_least)
-            stream = _in_stream_order(below.spec)
+            stream = _met(plan, _in_stream_order(below.spec))
             if spec.partition:
                 return replace(below, spec=PartitionWindowSpec(stream, spec.size, spec.partition))
             return replace(below, spec=CountWindowSpec(stream, spec.size, spec.slide or 1))
         below = self.place(plan.input, request, at_least)
-        window: Spec = TimeWindowSpec(below.spec, _size(spec))
+        window: Spec = TimeWindowSpec(_met(plan, below.spec), _size(spec))
         if spec.kind is WindowKind.RANGE and spec.slide:
-            window = JumpingWindowSpec(below.spec, spec.size, spec.slide)
+            window = JumpingWindowSpec(_met(plan, below.spec), spec.size, spec.slide)
         return replace(below, spec=signed(window) if self._expiry is Expiry.NEGATIVE else window)
 
     def _project(self, plan: Project, request: Request, at_least: int) -> Placed:
@@ -314,6 +314,11 @@ def _in_stream_order(spec: Spec) -> Spec:
     """An exchange mixes the rows of an instant; those of a derived stream are in the order of the full row."""
     is_exchanged = isinstance(spec, PortSpec) and spec.source is not None
     return InsertionsSpec(spec) if is_exchanged else spec
+
+
+def _met(plan: Window, stream: Spec) -> Spec:
+    """The rows of a stream that the window takes in."""
+    return stream if plan.condition is None else FilterSpec(stream, plan.condition)
 
 
 def _keys_of_pairs(plan: Join | Sequence, left: Placed, right: Placed) -> tuple[tuple[int, ...], ...]:

@@ -10,15 +10,16 @@ from typing import Any
 import pyarrow as pa
 
 from sash.errors import SashError, choices
-from sash.logical.explain import explain
+from sash.logical.explain import explain_patterns
 from sash.logical.nodes import Plan
 from sash.logical.rewrite import read_since
+from sash.logical.statistics import NOTHING_KNOWN
 from sash.logical.streams import StreamSpec
 from sash.logical.user_aggregates import UserAggregate
-from sash.optimizer.optimize import optimize
+from sash.physical.choose import Choice, choose
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
-from sash.physical.placement import Expiry, place_view
+from sash.physical.placement import Expiry
 from sash.scalar.build import function_names
 from sash.scalar.user_functions import UserFunction
 from sash.sql.binder import bind
@@ -44,6 +45,8 @@ from sash.sql.statements import (
 )
 from sash.sql.type_names import parse_type
 
+SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for that
+
 
 class Declarations(ABC):
     """A catalog and the statements that change it."""
@@ -52,7 +55,9 @@ class Declarations(ABC):
         self.base = base  # relative paths of sources start here
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
+        self.statistics = NOTHING_KNOWN
         self._since: dict[str, int] = {}  # of every view, the moment of its creation
+        self._choices: dict[tuple[Plan, int], Choice] = {}
 
     def execute(self, sql: str) -> pa.Table | None:
         """Carry out statements, one after the other; the last one's table, if it gives one."""
@@ -118,7 +123,7 @@ class Declarations(ABC):
                 self._since[name] = self._moment()
             try:
                 with within(statement.source.text), at(statement.name):
-                    place_view(optimize(self._view(statement.name.text).plan), 1, self.expiry)
+                    self._chosen(self._view(statement.name.text), 1)
             except SashError:
                 self.catalog.views = before
                 raise
@@ -126,13 +131,20 @@ class Declarations(ABC):
 
     def explain(self, plan: Plan) -> str:
         """What a plan means, and how it will be run."""
-        best = optimize(plan)
-        return f"{explain(best)}\n\n{explain_view(best, self.expiry)}"
+        choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
+        return f"{explain_patterns(choice.plan)}\n\n{explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)}"
 
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
-        views = {v.name: read_since(optimize(v.plan), self._since[v.name.lower()]) for v in self.materialized().values()}
+        views = {view.name: self._chosen(view, shards) for view in self.materialized().values()}
         return plan_job(self.catalog.streams, views, shards, self.expiry)
+
+    def _chosen(self, view: ViewDefinition, shards: int) -> Choice:
+        """How a view is run: decided once, so that nothing that is declared later changes it."""
+        plan = read_since(view.plan, self._since[view.name.lower()])
+        if (plan, shards) not in self._choices:
+            self._choices[plan, shards] = choose(plan, shards, self.expiry, self.statistics)
+        return self._choices[plan, shards]
 
     def _subject(self, statement: Explain) -> Plan:
         subject = statement.subject

@@ -29,6 +29,7 @@ from sash.logical.nodes import (
 )
 from sash.logical.over import Over
 from sash.logical.over_text import call_text
+from sash.logical.propagation import leaving
 from sash.scalar.nodes import Column, Expression
 
 
@@ -40,6 +41,13 @@ def explain(plan: Plan) -> str:
        └─ Scan  bids
     """
     return "\n".join(_lines(plan))
+
+
+def explain_patterns(plan: Plan) -> str:
+    """The same, with the pattern of every edge beside it."""
+    lines, patterns = list(_lines(plan)), list(_patterns(plan))
+    width = max(map(len, lines)) + 3
+    return "\n".join(f"{line:{width}}{pattern}" for line, pattern in zip(lines, patterns, strict=True))
 
 
 def describe(plan: Plan) -> str:
@@ -65,6 +73,12 @@ def _lines(plan: Plan) -> Iterator[str]:
         first, *rest = _lines(child)
         yield f"{'└─' if is_last else '├─'} {first}"
         yield from (f"{'  ' if is_last else '│ '} {line}" for line in rest)
+
+
+def _patterns(plan: Plan) -> Iterator[str]:
+    yield str(leaving(plan))
+    for child in inputs(plan):
+        yield from _patterns(child)
 
 
 def _detail(plan: Plan) -> str:

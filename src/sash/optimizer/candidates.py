@@ -7,11 +7,12 @@ optimized by the rules that are always right.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from sash.logical.nodes import Join, Plan, inputs
 from sash.optimizer.distinct_below_joins import distinct_below_joins
 from sash.optimizer.join_orders import join_orders
-from sash.optimizer.negation_and_joins import negation_down, negation_up
+from sash.optimizer.negation_and_joins import matched, negation_down, negation_up
 from sash.optimizer.optimize import optimize
 from sash.optimizer.plain import lifted
 from sash.optimizer.push_filters import push_filters, with_inputs
@@ -48,8 +49,13 @@ def _growing(found: dict[Plan, None]) -> Iterator[Plan]:
 
 
 def _everywhere(rewriting: Rewriting, plan: Plan) -> Iterator[Plan]:
-    """A plan with one of its nodes written otherwise."""
+    """A plan with one of its nodes written otherwise; what a semi or anti join asks for twice stays the same in both places."""
     yield from rewriting(plan)
+    found = matched(plan)
+    if found is not None:
+        yield from (replace(found, kept=other).plan() for other in _everywhere(rewriting, found.kept))
+        yield from (replace(found, others=other).plan() for other in _everywhere(rewriting, found.others))
+        return
     children = inputs(plan)
     for place, child in enumerate(children):
         for other in _everywhere(rewriting, child):
@@ -58,5 +64,8 @@ def _everywhere(rewriting: Rewriting, plan: Plan) -> Iterator[Plan]:
 
 def _flat(plan: Plan) -> Plan:
     """The same plan with plain projections above its joins."""
+    found = matched(plan)
+    if found is not None:
+        return replace(found, kept=_flat(found.kept), others=_flat(found.others)).plan()
     plan = with_inputs(plan, [_flat(child) for child in inputs(plan)])
     return lifted(plan) if isinstance(plan, Join) else plan

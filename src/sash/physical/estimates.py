@@ -33,6 +33,11 @@ class Estimate:
     leaves: bool = True
 
     @property
+    def distinct_rows(self) -> float:
+        """Of the rows that are there, how many are different."""
+        return self.groups(range(len(self.values)))
+
+    @property
     def changes(self) -> float:
         """Of a signed edge, a second."""
         return 2 * self.rate if self.leaves else self.rate
@@ -115,6 +120,13 @@ def _join(spec: specs.JoinSpec, left: Estimate, right: Estimate) -> Estimate:
     return Estimate(rate, left.rows * right.rows * share, left.values + right.values, premature, left.leaves or right.leaves)
 
 
+def _signed_join(spec: specs.SignedJoinSpec, left: Estimate, right: Estimate) -> Estimate:
+    """A bag has equal rows once, with a count: a change meets different rows, however often they are there."""
+    share = _meeting(spec, left, right)
+    rate = (left.rate * right.distinct_rows + right.rate * left.distinct_rows) * share
+    return replace(_join(spec, left, right), rate=rate)
+
+
 def _lookup(spec: specs.LookupSpec, left: Estimate, right: Estimate) -> Estimate:
     found = right.rows * _meeting(spec, left, right)
     return replace(left, rate=left.rate * found, rows=left.rows * found, values=left.values + right.values)
@@ -191,6 +203,7 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.FilterSpec: _filter,
     specs.ProjectSpec: _project,
     specs.LookupSpec: _lookup,
+    specs.SignedJoinSpec: _signed_join,
     specs.JoinSpec: _join,
     specs.GroupBySpec: _group_by,
     specs.UnionAllSpec: _union,

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
-from sash.physical.placement import Expiry, place_view
+from sash.physical.choose import Choice
+from sash.physical.placement import Expiry
 from sash.physical.specs import PortSpec, Spec
 from sash.schema import Schema
 
@@ -83,9 +84,12 @@ class Job:
         return tuple(port for port in self.ports if port.stream == stream)
 
 
-def plan_job(streams: Mapping[str, StreamSpec], views: Mapping[str, Plan], shards: int, expiry: Expiry = Expiry.AUTO) -> Job:
+def plan_job(
+    streams: Mapping[str, StreamSpec], views: Mapping[str, Plan | Choice], shards: int, expiry: Expiry = Expiry.AUTO
+) -> Job:
     """Choose operators and places for all views."""
-    placed = tuple(View(name, *place_view(plan, shards, expiry)) for name, plan in views.items())
+    chosen = {name: view if isinstance(view, Choice) else Choice(view) for name, view in views.items()}
+    placed = tuple(View(name, *way.placed(shards, expiry)) for name, way in chosen.items())
     found: dict[PortSpec, None] = {}
     for view in placed:
         for port in _ports(view.spec):

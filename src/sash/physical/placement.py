@@ -79,7 +79,7 @@ FEW = 1 << 16  # first rows that are worth finding on every shard before they ar
 class Expiry(Enum):
     """How rows leave their windows."""
 
-    AUTO = "auto"  # as DIRECT, with state that knows in which order rows leave
+    AUTO = "auto"  # as DIRECT or, from some join on, as NEGATIVE, whichever is cheaper; state knows in which order rows leave
     DIRECT = "direct"  # rows carry their expiry as far up as they can
     NEGATIVE = "negative"  # every window sends a negative row for every row that leaves
     TIME_MESSAGE = "time-message"  # windows announce when rows leave; joins pass the messages on
@@ -87,12 +87,14 @@ class Expiry(Enum):
     INPUT_TRIGGERED = "input-triggered"  # rows leave when a row comes: the same answers, late
 
 
-def place_view(plan: Plan, shards: int, expiry: Expiry) -> tuple[Spec, int]:
-    """The spec of a view, which gives signed changes, and its level."""
+def place_view(
+    plan: Plan, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset()
+) -> tuple[Spec, int]:
+    """The spec of a view, which gives signed changes, and its level. At `signed_joins` negative rows begin, at the latest."""
     streams = _streams(plan)
     # What leaves late must do so everywhere at once, which only one shard knows how to.
     shards = 1 if expiry is Expiry.INPUT_TRIGGERED else shards
-    placed = Placement(shards, expiry).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    placed = Placement(shards, expiry, signed_joins).place(plan, within(tuple(range(len(plan.schema)))), 1)
     spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec))
     if streams and any(scan.is_table for scan in scans(plan)):
         spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
@@ -119,9 +121,10 @@ def signed(spec: Spec) -> Spec:
 class Placement:
     """Places plans on a number of shards."""
 
-    def __init__(self, shards: int, expiry: Expiry) -> None:
+    def __init__(self, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset()) -> None:
         self._shards = shards
         self._expiry = expiry
+        self._signed_joins = signed_joins
         self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
 
     def place(self, plan: Plan, request: Request, at_least: int) -> Placed:
@@ -192,7 +195,7 @@ class Placement:
         left, right = self._keyed_sides(plan, at_least)
         if is_non_retroactive(plan.right) and not is_non_retroactive(plan.left):
             spec = _lookup(left.spec, right.spec, plan.left_keys, plan.right_keys)
-        elif Pattern.STRICT in (left.spec.pattern, right.spec.pattern):
+        elif Pattern.STRICT in (left.spec.pattern, right.spec.pattern) or plan in self._signed_joins:
             spec = SignedJoinSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys)
         else:
             spec = JoinSpec(left.spec, right.spec, plan.left_keys, plan.right_keys)

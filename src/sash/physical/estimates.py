@@ -20,6 +20,7 @@ from sash.physical.specs import PortSpec, Spec
 from sash.schema import FOREVER, SECOND
 
 LEAST = 1e-9
+MOST_TAKEN_AWAY = 0.95  # of the left side of a negation: values are never so uniform that nothing is left
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,8 @@ def _minus(spec: specs.MinusSpec, left: Estimate, right: Estimate) -> Estimate:
     return _negated(left, min(1.0, right.rows / max(LEAST, left.rows)) * common)
 
 
-def _negated(left: Estimate, share: float) -> Estimate:
+def _negated(left: Estimate, most: float) -> Estimate:
+    share = min(most, MOST_TAKEN_AWAY)
     return replace(left, rate=left.rate * (1 - share) * (1 + share), rows=left.rows * (1 - share), premature=share)
 
 

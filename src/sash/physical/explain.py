@@ -59,6 +59,8 @@ _KEPT: dict[type[Spec], str] = {
     EmitSpec: "net changes of the open period",
 }
 
+SMALLEST = 0.001  # number that is shown
+
 _LEAVE = {
     Pattern.MONOTONIC: "never",
     Pattern.WEAKEST: "by expiry, in order",
@@ -112,8 +114,8 @@ def _counts(counts: Counts | None) -> tuple[str, str, str]:
 
 def _number(value: float) -> str:
     """Three digits that count."""
-    if value == 0:
-        return "-"
+    if value < SMALLEST:
+        return "-" if value == 0 else "~0"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 

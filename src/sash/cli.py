@@ -47,6 +47,8 @@ JOB = click.argument("job", type=click.Path(exists=True, dir_okay=False, path_ty
 @click.option("--until", metavar="TIME", help="Show nothing after this instant; the answer is that at TIME.")
 @click.option("--expiry", type=click.Choice(EXPIRIES), default="auto", show_default=True,
               help="How rows leave: by their expiry as long as possible, or by negative rows from the windows on.")
+@click.option("--schedule", default="auto", show_default=True, metavar="auto|dfs|bfs|rr|memory|batch:K",
+              help="In which order operators run, and how many rows one takes at a time. No answer depends on it.")
 @click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows of every stream in a batch.")
 @click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: parts of the key space  [default: cores]")
 @click.option("--metrics", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sash.physical.choose import Choice, choose
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
 from sash.physical.placement import Expiry
+from sash.runtime.schedule import parse_schedule
 from sash.scalar.build import function_names
 from sash.scalar.user_functions import UserFunction
 from sash.sql.binder import bind
@@ -51,11 +53,12 @@ SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for
 class Declarations(ABC):
     """A catalog and the statements that change it."""
 
-    def __init__(self, base: Path, expiry: str = "auto") -> None:
+    def __init__(self, base: Path, expiry: str = "auto", schedule: str = "auto") -> None:
         self.base = base  # relative paths of sources start here
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
         self.statistics = NOTHING_KNOWN
+        self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self._since: dict[str, int] = {}  # of every view, the moment of its creation
         self._choices: dict[tuple[Plan, int], Choice] = {}
 
@@ -137,7 +140,11 @@ class Declarations(ABC):
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
         views = {view.name: self._chosen(view, shards) for view in self.materialized().values()}
-        return plan_job(self.catalog.streams, views, shards, self.expiry)
+        return replace(plan_job(self.catalog.streams, views, shards, self.expiry), schedules=self._all_schedules())
+
+    def _all_schedules(self) -> tuple[tuple[str, str], ...]:
+        kept = {"": "", **{view.name: "" for view in self.materialized().values()}}
+        return tuple((name, text) for name, text in self._schedules.items() if name in kept)
 
     def _chosen(self, view: ViewDefinition, shards: int) -> Choice:
         """How a view is run: decided once, so that nothing that is declared later changes it."""

@@ -21,6 +21,7 @@ from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
+from sash.runtime.schedule import parse_schedule
 from sash.schema import BEGINNING
 from sash.sources.batches import batches
 from sash.sources.convert import convert
@@ -80,9 +81,10 @@ class Database(Declarations):
     """An engine in this process."""
 
     def __init__(
-        self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto"
+        self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto",
+        schedule: str = "auto",
     ) -> None:
-        super().__init__(base or Path.cwd(), expiry)
+        super().__init__(base or Path.cwd(), expiry, schedule)
         self._clock = clock
         self._arena = Arena.anonymous()
         self._last_arrival = 0
@@ -109,6 +111,13 @@ class Database(Declarations):
         host = self._running()
         instant = to if isinstance(to, int) else parse_instant(to, host.event_time)
         host.advance(instant, self._stream(stream).name if stream else "")
+
+    def schedule(self, schedule: str, view: str = "") -> None:
+        """Run operators in another order from now on: all of them, or those of a view. No answer depends on it."""
+        name, text = self._kept_view(view) if view else "", str(parse_schedule(schedule))
+        self._schedules = {**(self._schedules if view else {}), name: text}
+        if self._host is not None:
+            self._host.reschedule(self._all_schedules())
 
     def end(self) -> None:
         """The input is over: everything up to the greatest timestamp is final."""

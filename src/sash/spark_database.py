@@ -33,10 +33,10 @@ class SparkDatabase(Declarations):
     def __init__(
         self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,
         output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
-        base: Path | None = None, expiry: str = "auto", until: int | None = None, flush: bool = True,
+        base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        super().__init__(base or Path.cwd(), expiry)
+        super().__init__(base or Path.cwd(), expiry, schedule)
         self._spark = spark
         self._frames: dict[str, DataFrame] = {}
         self._host: SparkHost | None = None

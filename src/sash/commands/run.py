@@ -26,6 +26,7 @@ class RunOptions:
     checkpoint: str | None = None
     until: str | None = None
     expiry: str = "auto"
+    schedule: str = "auto"
     batch_rows: int | None = None
     shards: int | None = None
     no_flush: bool = False
@@ -44,7 +45,7 @@ def run_embedded(options: RunOptions) -> None:
     for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
         if value is not None:
             raise SashError(f"{name} needs --engine spark")
-    db = Database(base=options.base, expiry=options.expiry)
+    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule)
     load(db, options.job)
     _check_sources(db)
     with Report() as report, ChangeFiles(options.output, db.job()) as files:
@@ -66,8 +67,8 @@ def run_on_spark(options: RunOptions) -> None:
     with Report() as report:
         db = SparkDatabase(
             local_session, checkpoint=options.checkpoint, output=options.output, shards=options.shards,
-            batch_rows=options.batch_rows, base=options.base, expiry=options.expiry, until=options.limit,
-            flush=not options.no_flush, on_progress=report,
+            batch_rows=options.batch_rows, base=options.base, expiry=options.expiry, schedule=options.schedule,
+            until=options.limit, flush=not options.no_flush, on_progress=report,
         )
         load(db, options.job)
         if options.checkpoint is not None and db.is_finished:

@@ -73,6 +73,7 @@ class Job:
     ports: tuple[Port, ...]
     levels: int
     shards: int
+    schedules: tuple[tuple[str, str], ...] = ()  # of views by name, and under "" of everything else; it changes no answer
 
     def stream(self, name: str) -> StreamSpec:
         return next(stream for stream in self.streams if stream.name == name)

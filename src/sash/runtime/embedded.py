@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.physical.job import Job
+from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView
 from sash.runtime.metrics import Clockwork, JobMetrics
 from sash.runtime.packets import Cargo, Packet, facts_body
@@ -93,6 +95,15 @@ class EmbeddedHost:
     def limit(self, until: int) -> None:
         """Nothing after this instant is to be shown."""
         self.step(self._control({"until": until}))
+
+    @property
+    def graph(self) -> Graph:
+        return self._shard.graph
+
+    def reschedule(self, schedules: tuple[tuple[str, str], ...]) -> None:
+        """Go on by other schedules."""
+        self.job = replace(self.job, schedules=schedules)
+        self._shard.reschedule(schedules)
 
     def step(self, packets: Iterable[Packet]) -> None:
         started, out = time.monotonic(), self._shard.step(list(packets))

@@ -19,6 +19,7 @@ from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
 from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec
 from sash.runtime.arcs import Arc, Buffer
+from sash.runtime.breaks import break_nodes, fragments
 from sash.runtime.cycle import Cycle, Watch
 from sash.runtime.enhanced import Timing, arcs_of_time
 from sash.runtime.metrics import OperatorMetrics
@@ -52,6 +53,8 @@ class Graph:
         self._schedules: dict[Spec, Schedule] = {}
         self._default = schedule
         self._breaks: frozenset[Spec] = frozenset()
+        self._steepness: dict[int, float] = {}
+        self._steps = 0
         for spec in sinks:
             self._add(spec)
         self._cycle.arcs = arcs_of_time(self._cycle.nodes, self._cycle.inputs)
@@ -85,6 +88,8 @@ class Graph:
     def use(self, schedule: Schedule, part: Iterable[Spec] | None = None) -> None:
         """Go on by another schedule, everywhere or for some operators. Also in the middle of a step."""
         if part is None:
+            if self._default.has_breaks:
+                self._breaks, self._steepness = frozenset(), {}
             self._default, self._schedules = schedule, {}
         else:
             self._schedules |= dict.fromkeys(part, schedule)
@@ -92,7 +97,15 @@ class Graph:
 
     def break_at(self, specs: Iterable[Spec]) -> None:
         """Cut the graph behind these operators, and nowhere else: what lies on the two sides is scheduled apart."""
-        self._breaks = frozenset(specs)
+        self._breaks, self._steepness = frozenset(specs), {}
+        self._make_table()
+
+    def spare_memory(self) -> None:
+        """Break the graph where rows have become few for the work, by what has been seen so far."""
+        nodes = self._cycle.nodes
+        found = fragments(nodes, self._cycle.inputs)
+        self._breaks = frozenset(nodes[number].spec for number in break_nodes(found, nodes))
+        self._steepness = {number: one.steepness for one in found for number in one.operators}
         self._make_table()
 
     @property
@@ -128,6 +141,9 @@ class Graph:
             port = self._nodes.get(spec)
             if port is not None:
                 self._bring(port, feed, newcomers, known)
+        self._steps += 1
+        if self._default.has_breaks and not self._steps & (self._steps - 1):  # ever more rarely: it has learnt more
+            self.spare_memory()
         self._cycle.step(begins, sum(len(feed.delta) for feed in feeds.values()))
         for node in self._cycle.nodes:
             node.output.settle()
@@ -183,4 +199,4 @@ class Graph:
         names = [type(node.spec).__name__.removesuffix("Spec") for node in nodes]
         table = StateTable.of(names, self._cycle.inputs, (self._nodes[spec].number for spec in self._breaks))
         chosen = {node.number: self._schedules.get(node.spec, self._default) for node in nodes}
-        self._cycle.table = table.scheduled(chosen)
+        self._cycle.table = table.scheduled(chosen).ordered(self._steepness)

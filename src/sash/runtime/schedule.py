@@ -5,6 +5,7 @@
     rr         round robin: as bfs, but what has nothing to give ends the round instead of looking back for more
     batch:K    depth first with batches of about K rows (whole instants always)
     auto       depth first with batches as large as the load wants: everything at once while that is soon done
+    memory     small batches, and break nodes where rows have become few for the work: what shrinks rows fastest runs first
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ class Schedule:
 
     rule: str = "dfs"
     batch: int = BY_LOAD
+    has_breaks: bool = False  # break nodes are placed by what operators were seen to do
 
     def __str__(self) -> str:
+        if self.has_breaks:
+            return "memory"
         if self.batch == BY_LOAD:
             return "auto"
         if (self.rule, self.batch) in (("dfs", 1), ("bfs", ALL), ("rr", ALL)):
@@ -39,16 +43,19 @@ class Schedule:
 
 
 AUTO = Schedule()
+MEMORY = Schedule("dfs", 1 << 12, has_breaks=True)
 
 
 def parse_schedule(text: str) -> Schedule:
     """What a user writes."""
     name, _, number = text.strip().lower().partition(":")
-    if not number and name in ("auto", *RULES):
-        return AUTO if name == "auto" else Schedule(name, 1 if name == "dfs" else ALL)
+    if not number and name in ("auto", "memory"):
+        return AUTO if name == "auto" else MEMORY
+    if not number and name in RULES:
+        return Schedule(name, 1 if name == "dfs" else ALL)
     if name in ("batch", *RULES) and number.isdecimal() and int(number) > 0:
         return Schedule("dfs" if name == "batch" else name, int(number))
-    raise SashError(f'"{text}" is not a schedule', "schedules are: auto, dfs, bfs, rr, batch:K with K rows, such as batch:1000")
+    raise SashError(f'"{text}" is not a schedule', "schedules are: auto, dfs, bfs, rr, memory, and batch:K, such as batch:1000")
 
 
 def batch_for(load: int) -> int:

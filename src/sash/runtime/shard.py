@@ -7,7 +7,7 @@ A step is a function of the arena and its packets, so that a step that is run ag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +19,12 @@ from sash.operators.changes import NetChanges, repeat
 from sash.operators.emit import Emit
 from sash.operators.input_expire import InputExpire
 from sash.physical.job import Job, Port, View
-from sash.physical.specs import PortSpec, Spec, beginning
+from sash.physical.specs import PortSpec, Spec, beginning, below
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake, in_order
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, facts_body
 from sash.runtime.routing import split_by_shard
+from sash.runtime.schedule import parse_schedule
 from sash.runtime.stream_clock import StreamClock
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
@@ -53,6 +54,19 @@ class Shard:
         sinks += [port.spec.source for port in self._exchanges if port.spec.source is not None]
         self._sinks = sinks
         self._graph = Graph(sinks, arena, self._interner, self.failures, is_first_shard=shard == 0)
+        self.reschedule(job.schedules)
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    def reschedule(self, schedules: Iterable[tuple[str, str]]) -> None:
+        """Run operators by these schedules: of views by name, and of all others."""
+        chosen = dict(schedules)
+        self._graph.use(parse_schedule(chosen.get("", "auto")))
+        for view in self._views:
+            if view.name in chosen:
+                self._graph.use(parse_schedule(chosen[view.name]), below(view.spec))
 
     def step(self, packets: Sequence[Packet]) -> list[Packet]:
         """Work off what came, and give what is to go out."""

@@ -69,9 +69,13 @@ class StateTable:
             )
         )
 
-    def ordered(self, fragments: Sequence[int]) -> StateTable:
-        """The same graph; fragments are run in this order where several have work."""
-        urgency = {fragment: place for place, fragment in enumerate(fragments)}
+    def ordered(self, steepness: Mapping[int, float]) -> StateTable:
+        """The same graph; where several fragments have work, that of the state with the greatest number runs first."""
+        steepest: dict[int, float] = {}
+        for number, slope in steepness.items():
+            fragment = self.states[number].fragment
+            steepest[fragment] = max(slope, steepest.get(fragment, slope))
+        urgency = {fragment: place for place, fragment in enumerate(sorted(steepest, key=lambda one: -steepest[one]))}
         return StateTable(tuple(replace(s, urgency=urgency.get(s.fragment, len(urgency))) for s in self.states))
 
     def lines(self) -> list[str]:

@@ -25,13 +25,13 @@ from sash.state.queue import DeltaQueue
 class Arc:
     """A reader's end of a buffer: how far it has read, and what it was promised."""
 
-    __slots__ = ("_own", "_scope", "buffer", "first", "head", "is_active", "reader", "register", "side")
+    __slots__ = ("_own", "_owner", "_scope", "buffer", "first", "head", "is_active", "reader", "register", "side")
 
-    def __init__(self, buffer: Buffer, reader: int, side: int, scope: Scope) -> None:
-        self.buffer, self.reader, self.side = buffer, reader, side
+    def __init__(self, buffer: Buffer, reader: int, side: int, owner: str, scope: Scope) -> None:
+        self.buffer, self.reader, self.side, self._owner = buffer, reader, side, owner
         self.register, self.is_active = BEGINNING, False
         self._scope = scope.scope(f"input {side}")
-        self._own = buffer.queue(self._scope) if self._scope.has("registers") else None
+        self._own = buffer.queue(owner, self._scope) if self._scope.has("registers") else None
         self.head = buffer.attach(self)  # number of the first row not read yet
         self.first = FOREVER  # instant of the first row not read yet
         self._look()
@@ -53,7 +53,7 @@ class Arc:
     def fill(self, delta: Delta) -> None:
         """Rows for this reader alone, before all others: what a new one finds."""
         if len(delta):
-            self._own = self._own or self.buffer.queue(self._scope)
+            self._own = self._own or self.buffer.queue(self._owner, self._scope)
             self._own.append(delta)
             self._look()
 
@@ -85,8 +85,8 @@ class Arc:
 class Buffer:
     """The output of one operator, or of a port. Rows are numbered as they come."""
 
-    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
-        self._layout, self._scope, self._interner = layout, scope, interner
+    def __init__(self, layout: Layout, owner: str, scope: Scope, interner: Interner) -> None:
+        self._layout, self._owner, self._scope, self._interner = layout, owner, scope, interner
         self.nothing = Delta.empty(layout.width)
         self.clock = BEGINNING
         self.arcs: list[Arc] = []
@@ -94,7 +94,7 @@ class Buffer:
         self._start = 0  # number of the first row that waits in the arena
         self._chunks: list[Delta] = []  # rows of this step, after those
         self._starts: list[int] = []
-        self._queue = self.queue(scope) if scope.has("registers") else None
+        self._queue = self.queue(owner, scope) if scope.has("registers") else None
         self.tail = self._kept
 
     def attach(self, arc: Arc) -> int:
@@ -169,7 +169,7 @@ class Buffer:
             return
         least = min(arc.head for arc in self.arcs) if self.arcs else self.tail
         if self._queue is None:
-            self._queue = self.queue(self._scope)
+            self._queue = self.queue(self._owner, self._scope)
         read = min(least, self._start + self._kept) - self._start
         self._queue.drop(read)
         self._start += read
@@ -187,9 +187,10 @@ class Buffer:
     def _kept(self) -> int:
         return 0 if self._queue is None else len(self._queue)
 
-    def queue(self, scope: Scope) -> DeltaQueue:
+    def queue(self, owner: str, scope: Scope) -> DeltaQueue:
         """A place in the arena for rows of this kind."""
-        return DeltaQueue(self._layout, scope, self._interner)
+        with self._interner.owned(owner):
+            return DeltaQueue(self._layout, scope, self._interner)
 
 
 def _before(delta: Delta, start: int, now: int) -> Delta:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
-from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec
+from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec, below
 from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments
 from sash.runtime.cycle import Cycle, Watch
@@ -55,10 +55,41 @@ class Graph:
         self._breaks: frozenset[Spec] = frozenset()
         self._steepness: dict[int, float] = {}
         self._steps = 0
+        self._is_stale = True  # operators came or went, and nobody has asked for the table since
         for spec in sinks:
             self._add(spec)
-        self._cycle.arcs = arcs_of_time(self._cycle.nodes, self._cycle.inputs)
-        self._make_table()
+
+    def add(self, spec: Spec) -> None:
+        """Run one more spec from now on, over the state that it finds."""
+        self._add(spec)
+
+    def keep(self, sinks: Iterable[Spec]) -> set[Spec]:
+        """Run only these sinks from now on; the specs that are gone."""
+        needed = set[Spec]().union(*map(below, sinks))
+        gone = set(self._nodes) - needed
+        if gone:
+            for spec in gone:
+                self._interner.release(spec.fingerprint)
+            self._nodes = {spec: node for spec, node in self._nodes.items() if spec in needed}
+            self._number_anew()
+        return gone
+
+    def _number_anew(self) -> None:
+        """Close the gaps that operators left."""
+        cycle, kept = self._cycle, list(self._nodes.values())
+        numbers = {node.number: place for place, node in enumerate(kept)}
+        cycle.inputs = [tuple(numbers[source] for source in cycle.inputs[node.number]) for node in kept]
+        for node in kept:
+            node.output.arcs = [arc for arc in node.output.arcs if arc.reader in numbers]
+            node.output.turn = 0
+            node.ports = tuple(numbers[port] for port in node.ports)
+        for node in kept:
+            node.number = numbers[node.number]
+            for arc in node.arcs:
+                arc.reader = node.number
+        cycle.nodes, cycle.prone = kept, [node for node in kept if node.is_waiting_prone]
+        self._breaks &= self._nodes.keys()
+        self._steepness, self._is_stale = {}, True
 
     def operator(self, spec: Spec) -> Operator | None:
         return self._nodes[spec].operator
@@ -83,6 +114,7 @@ class Graph:
 
     @property
     def table(self) -> StateTable:
+        self._refresh()
         return self._cycle.table
 
     def use(self, schedule: Schedule, part: Iterable[Spec] | None = None) -> None:
@@ -141,6 +173,7 @@ class Graph:
             port = self._nodes.get(spec)
             if port is not None:
                 self._bring(port, feed, newcomers, known)
+        self._refresh()
         self._steps += 1
         if self._default.has_breaks and not self._steps & (self._steps - 1):  # ever more rarely: it has learnt more
             self.spare_memory()
@@ -172,21 +205,23 @@ class Graph:
     def _add(self, spec: Spec) -> Node:
         if spec in self._nodes:
             return self._nodes[spec]
-        below = [self._add(input_) for input_ in spec.inputs]
-        number, scope = len(self._nodes), self._arena.scope(spec.fingerprint)
-        operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
+        sources = [self._add(input_) for input_ in spec.inputs]
+        number, owner, scope = len(self._nodes), spec.fingerprint, self._arena.scope(spec.fingerprint)
+        with self._interner.owned(owner):
+            operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
         node = Node(
             number, spec, operator,
-            arcs=[Arc(source.output, number, side, scope) for side, source in enumerate(below)],
+            arcs=[Arc(source.output, number, side, owner, scope) for side, source in enumerate(sources)],
             metrics=OperatorMetrics.of(spec),
-            output=Buffer(spec.layout, scope.scope("output"), self._interner),
-            ports=tuple(sorted({port for source in below for port in source.ports})) or (number,),
+            output=Buffer(spec.layout, owner, scope.scope("output"), self._interner),
+            ports=tuple(sorted({port for source in sources for port in source.ports})) or (number,),
             needs_begin=isinstance(spec, BeginSpec) or self._is_total(spec),
-            is_waiting_prone=operator is not None and (len(below) > 1 or not isinstance(operator, Timeless)),
+            is_waiting_prone=operator is not None and (len(sources) > 1 or not isinstance(operator, Timeless)),
         )
         self._nodes[spec] = node
+        self._is_stale = True
         self._cycle.nodes.append(node)
-        self._cycle.inputs.append(tuple(source.number for source in below))
+        self._cycle.inputs.append(tuple(source.number for source in sources))
         if node.is_waiting_prone:
             self._cycle.prone.append(node)
         return node
@@ -194,7 +229,14 @@ class Graph:
     def _is_total(self, spec: Spec) -> bool:
         return isinstance(spec, GroupBySpec) and not spec.keys and self._is_first_shard
 
+    def _refresh(self) -> None:
+        if self._is_stale:
+            self._make_table()
+
     def _make_table(self) -> None:
+        if self._is_stale:
+            self._cycle.arcs = arcs_of_time(self._cycle.nodes, self._cycle.inputs)
+            self._is_stale = False
         nodes = self._cycle.nodes
         names = [type(node.spec).__name__.removesuffix("Spec") for node in nodes]
         table = StateTable.of(names, self._cycle.inputs, (self._nodes[spec].number for spec in self._breaks))

@@ -174,7 +174,18 @@ OVER = (
     _shape("over_all_numbers", "SELECT bidder, price, ROW_NUMBER() OVER (ORDER BY price, bidder, ts) AS n FROM bids [RANGE 3 SECONDS]"),
 )
 
-SHAPES = BASIC + OPERATORS + OVER
+AS_OF = (
+    _shape("as_of", "SELECT b.bidder, b.price, a.seller, a.amount FROM bids [RANGE 5 SECONDS] b ASOF JOIN asks [RANGE 8 SECONDS] a "
+           "ON b.auction = a.auction AND b.ts >= a.ts"),
+    _shape("as_of_left", "SELECT b.ts, b.auction, a.seller FROM bids [RANGE 5 SECONDS] b ASOF LEFT JOIN asks [RANGE 4 SECONDS] a "
+           "ON b.auction = a.auction AND b.ts < a.ts"),
+    _shape("as_of_names", "SELECT b.bidder, a.seller, a.day FROM bids [ROWS 7] b ASOF LEFT JOIN asks [RANGE 9 SECONDS] a "
+           "ON a.seller > b.bidder"),
+    _shape("as_of_signed", "SELECT auction, MAX(price) AS best FROM bids [RANGE 8 SECONDS] GROUP BY auction",
+           "SELECT b.bidder, b.price, v.auction, v.best FROM bids [RANGE 5 SECONDS] b ASOF JOIN INNER v ON b.price <= v.best"),
+)
+
+SHAPES = BASIC + OPERATORS + OVER + AS_OF
 
 
 def make_rows(seed: int, count: int) -> dict[str, list[tuple[object, ...]]]:

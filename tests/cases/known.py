@@ -1,21 +1,6 @@
 """The cases that do not pass, each with the reason. A case that begins to pass must leave this list: its test says so."""
 
 _BY_REASON = {
-    "ASOF JOIN is missing": (
-        "risingwave:streaming/join/asof_join.slt.part:129",
-        "risingwave:streaming/join/asof_join.slt.part:21",
-        "risingwave:streaming/join/asof_join.slt.part:29",
-        "risingwave:streaming/join/asof_join.slt.part:369",
-        "risingwave:streaming/join/asof_join.slt.part:48",
-        "risingwave:streaming/join/asof_join.slt.part:491",
-        "risingwave:streaming/join/asof_join.slt.part:500",
-        "risingwave:streaming/join/asof_join.slt.part:56",
-        "risingwave:streaming/join/asof_join.slt.part:593",
-        "risingwave:streaming/join/asof_join.slt.part:620",
-        "script:risingwave:streaming/join/asof_join.slt.part:577",
-        "script:risingwave:streaming/join/asof_join.slt.part:491",
-        "script:risingwave:streaming/join/asof_join.slt.part:657",
-    ),
     "IN or EXISTS with a subquery in ON, or over groups, is missing": (
         "materialize:cockroach/join.slt:433",
         "spark:subquery/exists-subquery/exists-in-join-condition:28",

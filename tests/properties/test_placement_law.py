@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pytest
 
+from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     AggregateCall,
     Combination,
@@ -112,6 +113,9 @@ PLANS: dict[str, Plan] = {
     "top of every key": Top(LEFT, (0,), (Order(1),), 2),
     "numbers of every key": project(Top(LEFT, (0,), (), 2, 0, "place"), 1, 2),
     "top of pairs": Top(project(PAIRS, 1, 3), (0,), (Order(1, is_descending=True),), 1),
+    "as of": project(AsOf(last(6, A), last(9, B), (1,), (1,), 0, 0), 1, 2, 5),
+    "next of every value": AsOf(LEFT, RIGHT, (0,), (0,), 1, 1, is_forward=True, is_strict=True, is_outer=True),
+    "as of without keys": AsOf(LEFT, project(rows(4, B), 1, 2), (), (), 1, 1, is_outer=True),
     "over every key": project(over(LEFT, (0,)), 2, 3, 4),
     "over everything": over(LEFT, ()),
     "over and over": over(over(LEFT, (0,)), (1,)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sash.logical.as_of import AsOf
 from sash.logical.expression_text import duration_text, expression_text
 from sash.logical.nodes import (
     Aggregate,
@@ -102,6 +103,8 @@ def _detail(plan: Plan) -> str:
             return " AND ".join(_equalities(plan))
         case Top():
             return _top(plan)
+        case AsOf():
+            return _as_of(plan)
         case Over():
             return _over(plan)
         case Sequence():
@@ -112,9 +115,14 @@ def _detail(plan: Plan) -> str:
             return ""
 
 
-def _equalities(plan: Join | Minus | Sequence) -> list[str]:
+def _equalities(plan: Join | AsOf | Minus | Sequence) -> list[str]:
     pairs = zip(plan.left_keys, plan.right_keys, strict=True)
     return [f"{_origin(plan.left, left)} = {_origin(plan.right, right)}" for left, right in pairs]
+
+
+def _as_of(plan: AsOf) -> str:
+    compared = f"{_origin(plan.left, plan.left_at)} {plan.comparison} {_origin(plan.right, plan.right_at)}"
+    return ("LEFT; " if plan.is_outer else "") + " AND ".join([*_equalities(plan), compared])
 
 
 def _conditions(plan: Join | Sequence) -> str:
@@ -197,7 +205,7 @@ def _column(plan: Plan, place: int) -> str:
 
 
 def _is_joined(plan: Plan) -> bool:
-    if isinstance(plan, Join | Sequence):
+    if isinstance(plan, Join | AsOf | Sequence):
         return True
     if isinstance(plan, Window):
         return isinstance(plan.input, Sequence)
@@ -206,7 +214,7 @@ def _is_joined(plan: Plan) -> bool:
 
 def _origin(plan: Plan, place: int) -> str:
     """`stream.column` where the column comes straight from a stream, else how it is computed, else its name."""
-    if isinstance(plan, Join | Sequence):
+    if isinstance(plan, Join | AsOf | Sequence):
         width = len(plan.left.schema)
         return _origin(plan.left, place) if place < width else _origin(plan.right, place - width)
     if isinstance(plan, Filter | Window):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from sash.logical.as_of import AsOf
 from sash.logical.over import Over
 from sash.logical.streams import Updates
 from sash.logical.user_aggregates import UserAggregate
@@ -346,13 +347,13 @@ class Aggregate:
 
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
-Plan = Stream | Window | Filter | Project | Join | Combine | Minus | Top | Over | Emit | Aggregate
+Plan = Stream | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Emit | Aggregate
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:
     if isinstance(plan, Scan):
         return ()
-    if isinstance(plan, Join | Combine | Minus | Sequence):
+    if isinstance(plan, Join | AsOf | Combine | Minus | Sequence):
         return (plan.left, plan.right)
     return (plan.input,)
 

@@ -9,6 +9,7 @@ Where the seed stops, the rules go on:
     windows of different sizes   their union is weak, not weakest
     top-k                        strict; the first row of every key is weak, by key
     outer joins                  strict: a padded row leaves when a match comes
+    OVER, ASOF JOIN              strict: other rows change what a row shows
     ISTREAM, sequences           streams: what they say is never taken back
 """
 
@@ -57,7 +58,9 @@ def leaving(plan: Plan) -> Leaving:
         return _combine(plan)
     if isinstance(plan, Aggregate):
         return _aggregate(plan, leaving(plan.input))
-    return _negation() if isinstance(plan, Minus) else _top(plan)
+    if isinstance(plan, Top):
+        return _top(plan)
+    return _negation() if isinstance(plan, Minus) else STRICT
 
 
 def _stream(plan: Stream) -> Leaving:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sash.operators.as_of import AsOf
 from sash.operators.base import Operator, Surroundings
 from sash.operators.begin import Begin
 from sash.operators.changes import Deletions, Insertions
@@ -26,6 +27,7 @@ from sash.operators.snapshots import Snapshots
 from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
 from sash.physical import expiry_specs, specs
+from sash.physical.as_of import AsOfSpec
 from sash.physical.over import OverSpec
 from sash.physical.specs import Spec
 
@@ -50,6 +52,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.MinusSpec: Minus,
     specs.TopSpec: top,
     OverSpec: Over,
+    AsOfSpec: AsOf,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
     expiry_specs.DistinctSpec: Distinct,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
     AggregateCall,
@@ -55,6 +56,8 @@ def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
         return _projection(plan, wanted)
     if isinstance(plan, Join):
         return _join(plan, wanted)
+    if isinstance(plan, AsOf):
+        return _as_of(plan, wanted)
     if isinstance(plan, Aggregate):
         return _aggregate(plan, wanted)
     if isinstance(plan, Over):
@@ -170,6 +173,18 @@ def _join(plan: Join, wanted: set[int]) -> tuple[Plan, Places]:
         residual=None if plan.residual is None else remap(plan.residual, places),
     )
     return _narrow(joined, places, wanted)
+
+
+def _as_of(plan: AsOf, wanted: set[int]) -> tuple[Plan, Places]:
+    """The right side is kept whole: of several that are as near, the full row decides."""
+    width = len(plan.left.schema)
+    left, places = _prune(plan.left, {c for c in wanted if c < width} | set(plan.left_keys) | {plan.left_at})
+    joined = replace(
+        plan, left=left, right=prune_columns(plan.right), left_keys=tuple(places[key] for key in plan.left_keys),
+        left_at=places[plan.left_at],
+    )
+    shifted = {width + place: len(left.schema) + place for place in range(len(plan.right.schema))}
+    return _narrow(joined, places | shifted, wanted)
 
 
 def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sash.logical.nodes import Plan
 from sash.logical.patterns import Pattern
 from sash.logical.statistics import NOTHING_KNOWN, Statistics
+from sash.physical.as_of import AsOfSpec
 from sash.physical.choose import Choice
 from sash.physical.cost import Costs
 from sash.physical.estimates import Estimates
@@ -50,6 +51,7 @@ _KEPT: dict[type[Spec], str] = {
     CombineSpec: "bag of rows with a count per side",
     MinusSpec: "tree of left rows per key, the youngest first",
     TopSpec: "tree of rows in order, per partition",
+    AsOfSpec: "tree of rows per side and key, in the order of what is compared",
     OverSpec: "tree of rows in order, per partition",
     DistinctSpec: "the youngest copy of every row",
     AnnounceSpec: "when rows leave",

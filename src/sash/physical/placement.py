@@ -16,6 +16,7 @@ from enum import Enum
 from functools import partial
 
 from sash.errors import SashError
+from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
     Combination,
@@ -41,6 +42,7 @@ from sash.logical.over import Over
 from sash.logical.patterns import Pattern
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
+from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import remember_the_youngest, tell_the_time, wait_for_input
 from sash.physical.over import OverSpec
 from sash.physical.specs import (
@@ -154,6 +156,8 @@ class Placement:
             return self._combine(plan, request, at_least)
         if isinstance(plan, Minus):
             return self._minus(plan, at_least)
+        if isinstance(plan, AsOf):
+            return self._as_of(plan, at_least)
         if isinstance(plan, Sequence):
             return self._sequence(plan, at_least)
         if isinstance(plan, Top):
@@ -207,6 +211,14 @@ class Placement:
         left, right = self._keyed_sides(plan, at_least)
         return replace(left, spec=MinusSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys))
 
+    def _as_of(self, plan: AsOf, at_least: int) -> Placed:
+        left, right = self._keyed_sides(plan, at_least)
+        spec = AsOfSpec(
+            signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys, plan.left_at, plan.right_at,
+            plan.is_forward, plan.is_strict, plan.is_outer,
+        )
+        return replace(left, spec=spec)
+
     def _sequence(self, plan: Sequence, at_least: int) -> Placed:
         left, right = self._keyed_sides(plan, at_least)
         spec = SequenceSpec(
@@ -215,11 +227,11 @@ class Placement:
         )
         return Placed(spec, left.level, _keys_of_pairs(plan, left, right))
 
-    def _keyed_sides(self, plan: Join | Minus | Sequence, at_least: int) -> tuple[Placed, Placed]:
+    def _keyed_sides(self, plan: Join | AsOf | Minus | Sequence, at_least: int) -> tuple[Placed, Placed]:
         return self._sides(plan, exactly(plan.left_keys), exactly(plan.right_keys), at_least)
 
     def _sides(
-        self, plan: Join | Minus | Sequence | Combine, left_request: Request, right_request: Request, at_least: int
+        self, plan: Join | AsOf | Minus | Sequence | Combine, left_request: Request, right_request: Request, at_least: int
     ) -> tuple[Placed, Placed]:
         """Both inputs, on the same level."""
         left = self.place(plan.left, left_request, at_least)

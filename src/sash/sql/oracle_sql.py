@@ -31,6 +31,7 @@ from sash.sql.catalog import Catalog
 from sash.sql.dialect import DefaultWindow, default_window
 from sash.sql.macros import expand_macros
 from sash.sql.oracle_aggregates import rewrite_aggregates
+from sash.sql.oracle_as_of import keep_first_of_equals
 from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, OracleSequence
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
 from sash.sql.statements import ParsedQuery
@@ -115,6 +116,9 @@ class _Rewriter:
             if not isinstance(part, exp.From | exp.Join):
                 rewrite_aggregates(part, self._stamps(node))
         joins = node.args.get("joins") or []
+        for join in joins:
+            if join.args.get("method") == "ASOF":
+                keep_first_of_equals(join, lambda query: self._schema(query, around).names)
         kinds = [join.args.get("kind") for join in joins]
         if FOLLOWED_BY in kinds[1:] or MINUS in kinds[1:]:
             raise SashError("the oracle knows FOLLOWED BY and MINUS of two inputs only, and first in FROM")

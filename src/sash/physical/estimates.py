@@ -79,7 +79,7 @@ class Estimates:
             return self.of(spec.source) if spec.source is not None else self._port(spec)
         rule = next((_RULES[kind] for kind in type(spec).__mro__ if kind in _RULES), None)
         below = [self.of(one) for one in spec.inputs]
-        return below[0] if rule is None else rule(spec, *below)
+        return _plain(spec, *below) if rule is None else rule(spec, *below)
 
     def _port(self, spec: PortSpec) -> Estimate:
         assert spec.stream is not None
@@ -88,6 +88,13 @@ class Estimates:
             return Estimate(0.0, self._statistics.rows(spec.stream), values, leaves=spec.pattern is not Pattern.MONOTONIC)
         rate = self._statistics.rate(spec.stream)
         return Estimate(rate, rate * UNBOUNDED_SECONDS, values, leaves=False)
+
+
+def _plain(spec: Spec, *below: Estimate) -> Estimate:
+    """As many rows as the first input has; of new columns nothing is known."""
+    values = [value for one in below for value in one.values]
+    values += [below[0].rows] * (len(spec.schema) - len(values))
+    return replace(below[0], values=tuple(values[: len(spec.schema)]))
 
 
 def _time_window(spec: specs.TimeWindowSpec | specs.JumpingWindowSpec, below: Estimate) -> Estimate:

@@ -153,6 +153,11 @@ class Graph:
         self._cycle.watch = watch
 
     @property
+    def messages(self) -> int:
+        """How often an operator was told of time alone."""
+        return self._cycle.messages
+
+    @property
     def buffered(self) -> int:
         """Rows that lie between operators now."""
         return sum(node.output.rows for node in self._cycle.nodes)

@@ -64,14 +64,14 @@ class Node:
                 now = min(now, arc.cut(batch))
         return now
 
-    def run(self, now: int, begins: Begins) -> tuple[int, Delta]:
-        """Work up to an instant; how many rows it took, and what it gives."""
+    def run(self, now: int, begins: Begins, *, tells_time: bool = True) -> tuple[int, Delta]:
+        """Work up to an instant; how many rows it took, and what it gives. The time goes on with it, or only with its rows."""
         assert self.operator is not None
         inputs = [arc.take(now) for arc in self.arcs]
         started = time.perf_counter()
         delta = self.operator.run(inputs, now, self._begin(begins) if self.needs_begin else None)
         self._count(inputs, delta, time.perf_counter() - started)
-        self.output.put(delta, now)
+        self.output.put(delta, now if tells_time else _last(delta))
         if self.results is not None and len(delta):
             self.results.append(delta)
         return sum([len(taken.ts) for taken in inputs]), delta
@@ -89,3 +89,7 @@ class Node:
             return BEGINNING  # tables were always there
         found = min((b for b in (begins[name] for name in self.spec.streams) if b is not None), default=FOREVER)
         return None if found == FOREVER else found
+
+
+def _last(delta: Delta) -> int:
+    return int(delta.ts[-1]) if len(delta) else BEGINNING

@@ -108,7 +108,7 @@ class Declarations(ABC):
         elif isinstance(statement, Describe):
             return self._describe(statement.name.text)
         elif isinstance(statement, Explain):
-            return pa.table({"plan": self.explain(self._subject(statement)).splitlines()})
+            return pa.table({"plan": self._explained(statement).splitlines()})
         elif isinstance(statement, Query):
             raise SashError(
                 "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
@@ -131,6 +131,15 @@ class Declarations(ABC):
                 self.catalog.views = before
                 raise
         self._changed()
+
+    def _explained(self, statement: Explain) -> str:
+        if statement.is_analyze and isinstance(statement.subject, Name):
+            return self.analyze(self._view(statement.subject.text).name)
+        return self.explain(self._subject(statement))
+
+    def analyze(self, view: str) -> str:
+        """How a view has run so far: what was counted beside what was expected."""
+        raise SashError("EXPLAIN ANALYZE is for the embedded engine", "leave ANALYZE out, or run the job with sash explain --analyze")
 
     def explain(self, plan: Plan) -> str:
         """What a plan means, and how it will be run."""

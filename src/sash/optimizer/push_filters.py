@@ -5,7 +5,8 @@
     Join            over one side; over keys, to both sides
     set operators   all: equal rows meet the same condition; a side of a union that no row can come from is left out
     Minus           over keys, to both sides: others would change which rows are the youngest
-    Aggregate, Top  over the keys of groups, of partitions
+    Aggregate       over the keys of groups
+    Top, OVER       over the keys of partitions
     Window          all into RANGE, NOW and UNBOUNDED; over the keys into PARTITION BY k ROWS n; none into ROWS n: the rows that
                     a filter hides push others out
     ISTREAM, DSTREAM  all; not RSTREAM, which speaks whenever its query changes
@@ -36,6 +37,7 @@ from sash.logical.nodes import (
     inputs,
     scans,
 )
+from sash.logical.over import Over
 from sash.optimizer.conditions import (
     conjunction,
     conjuncts,
@@ -83,7 +85,7 @@ def _under(plan: Plan, conditions: Conditions) -> Plan:
         return _under_combine(plan, conditions)
     if isinstance(plan, Minus):
         return _under_minus(plan, conditions)
-    if isinstance(plan, Aggregate | Top):
+    if isinstance(plan, Aggregate | Top | Over):
         return _under_groups(plan, conditions)
     if isinstance(plan, Window):
         return _under_window(plan, conditions)
@@ -153,7 +155,7 @@ def _under_minus(plan: Minus, conditions: Conditions) -> Plan:
     return filtered(replace(plan, left=_under(plan.left, below), right=_under(plan.right, right)), above)
 
 
-def _under_groups(plan: Aggregate | Top, conditions: Conditions) -> Plan:
+def _under_groups(plan: Aggregate | Top | Over, conditions: Conditions) -> Plan:
     """A whole group is in the answer or is not."""
     keys = dict(enumerate(plan.keys)) if isinstance(plan, Aggregate) else {place: place for place in plan.partition}
     below, above = parted(conditions, lambda c: bool(keys) and read(c) <= keys.keys() and not reads_doubles(c))

@@ -13,16 +13,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sash.logical.statistics import Statistics
+from sash.physical.explain import Counts
 from sash.physical.job import Job
 from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView
 from sash.runtime.metrics import Clockwork, JobMetrics
+from sash.runtime.observing import StreamObserver, observed
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import pack_split, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
-from sash.schema import BEGINNING
+from sash.schema import BEGINNING, SECOND
 from sash.state.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
@@ -43,6 +46,7 @@ class EmbeddedHost:
         self.progress = Progress()
         self._started = self._stepped = time.monotonic()
         self._clockwork = Clockwork()
+        self._observers = {stream.name: StreamObserver(stream) for stream in job.streams}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
 
     def rebuilt(self, job: Job, tables: Mapping[str, pa.RecordBatch]) -> EmbeddedHost:
@@ -54,6 +58,7 @@ class EmbeddedHost:
         host._orders = self._orders
         host._clockwork, host._job_metrics = self._clockwork, self._job_metrics
         host._job_metrics.tell(None, self._shard.metrics())
+        host._observers |= {name: known for name, known in self._observers.items() if name in host._observers}
         same = {view.name for view in job.views if view in self.job.views}
         host.live.update({name: live for name, live in self.live.items() if name in same})
         host.changes.update({name: kept for name, kept in self.changes.items() if name in same})
@@ -83,6 +88,7 @@ class EmbeddedHost:
 
     def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
         order = self._orders[stream] = self._orders.get(stream, 0) + 1
+        self._observers[stream].saw(rows)
         return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival)
 
     def advance(self, clock: int, stream: str = "") -> None:
@@ -114,6 +120,30 @@ class EmbeddedHost:
         """What operators, arcs and views have done so far, as plain data."""
         now = self._job_metrics.and_now(None, self._shard.metrics())
         return now.figures({view.name: view.spec for view in self.job.views})
+
+    def statistics(self) -> Statistics:
+        """What is known of the streams and operators by now."""
+        spans = {name: self._shard.span(name) for name in self._observers}
+        seconds = {name: (span[1] - span[0]) / SECOND for name, span in spans.items() if span is not None}
+        now = self._job_metrics.and_now(None, self._shard.metrics())
+        return observed(self._observers.values(), seconds, now.operators(), self._shard.early(), self.elapsed)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the streams' time so far."""
+        spans = [span for span in map(self._shard.span, self._observers) if span is not None]
+        return (max(last for _, last in spans) - min(first for first, _ in spans)) / SECOND if spans else 0.0
+
+    def counted(self) -> dict[str, Counts]:
+        """What every operator has done, for every second of the streams' time."""
+        seconds, now = self.elapsed, self._job_metrics.and_now(None, self._shard.metrics())
+        if not seconds:
+            return {}
+        early = self._shard.early()
+        return {
+            one.id: Counts(one.out.positive / seconds, float(one.state_rows), one.seconds * SECOND / seconds, early.get(one.id))
+            for one in now.operators()
+        }
 
     def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:

@@ -10,6 +10,7 @@ from sash.deltas import Delta
 from sash.operators.base import Operator
 from sash.physical.specs import BeginSpec, GroupBySpec, Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
+from sash.runtime.early import Early
 from sash.runtime.metrics import OperatorMetrics
 from sash.schema import BEGINNING, FOREVER
 
@@ -31,6 +32,7 @@ class Node:
     is_waiting_prone: bool  # whether time may hold it back, or make it give something
     is_ready: bool = False  # stands among those that can work
     results: list[Delta] | None = None  # of this step, for a sink
+    early: Early | None = None  # of a negation
 
     @property
     def reach(self) -> int:
@@ -79,6 +81,8 @@ class Node:
     def _count(self, inputs: Sequence[Delta], delta: Delta, seconds: float) -> None:
         self.metrics.seconds += seconds
         self.metrics.out.add(delta)
+        if self.early is not None:
+            self.early.saw(inputs[0], delta)
         for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
             traffic.add(taken)
 

@@ -139,7 +139,7 @@ class Declarations(ABC):
 
     def analyze(self, view: str) -> str:
         """How a view has run so far: what was counted beside what was expected."""
-        raise SashError("EXPLAIN ANALYZE is for the embedded engine", "leave ANALYZE out, or run the job with sash explain --analyze")
+        raise SashError("EXPLAIN ANALYZE is for the embedded engine", "leave ANALYZE out, or use sash explain --analyze")
 
     def explain(self, plan: Plan) -> str:
         """What a plan means, and how it will be run."""

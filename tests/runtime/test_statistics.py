@@ -38,7 +38,7 @@ def test_values_are_estimated_from_a_sample(values: int, is_text: bool) -> None:
 def test_nothing_but_nulls() -> None:
     sketch = Sketch()
     sketch.add(pa.array([None, None], pa.float64()))
-    assert sketch.values == 1
+    assert sketch.values == pytest.approx(1)
 
 
 def rows(every: int, keys: int) -> list[tuple[object, ...]]:
@@ -61,25 +61,21 @@ def test_rates_and_values_of_streams() -> None:
 
 
 def test_rows_that_leave_a_negation_early() -> None:
-    """All rows of a key go together when a row of it comes on the right; without one they go when they expire."""
+    """Four rows of key 1 go when a row of it comes on the right; three come back, and go in their time with the five of key 0."""
     db = Database()
     db.execute(JOB)
     db.push("a", [(moment(second * SECOND), second % 2, "x") for second in range(10)])
     db.push("b", [(moment(9 * SECOND), 1, "x")])
     db.advance(100 * SECOND)
-    (share,) = db._running().statistics().operators[_negation(db)].premature,
-    assert share == 0.5  # of ten rows the five of key 1
-
-
-def _negation(db: Database) -> str:
-    return next(spec for spec in db._running()._shard.early())
+    shares = [counted.premature for counted in db._running().statistics().operators.values() if counted.premature is not None]
+    assert shares == [pytest.approx(4 / 12)]
 
 
 def test_explain_analyze_shows_both() -> None:
     db = running()
     lines = (db.execute("EXPLAIN ANALYZE VIEW alone") or {})["plan"].to_pylist()
     assert "real rate/s" in "".join(lines) and any(line.startswith("a: 10 rows/s; values: ") for line in lines)
-    assert any(line.startswith("└─ Combine") or line.startswith("Combine") for line in lines)
+    assert any("Combine" in line and line.endswith("%") for line in lines)
     assert not any("real" in line for line in (db.execute("EXPLAIN VIEW alone") or {})["plan"].to_pylist())
     with pytest.raises(SashError, match='unknown view "nobody"'):
         db.execute("EXPLAIN ANALYZE VIEW nobody")

@@ -59,6 +59,8 @@ def push_filters(plan: Plan) -> Plan:
     if isinstance(plan, Filter):
         moving, staying = parted(conjuncts(plan.predicate), lambda condition: not has_user_code(condition))
         return filtered(_under(plan.input, moving), staying)
+    if isinstance(plan, Join):
+        return _under_join(plan, ())  # what one side is told about the keys holds for the other
     return with_inputs(plan, [push_filters(child) for child in inputs(plan)])
 
 
@@ -106,10 +108,21 @@ def _under_join(plan: Join, conditions: Conditions) -> Plan:
     lefts, rest = parted(conditions, lambda condition: max(read(condition), default=0) < width)
     rights, above = parted(rest, lambda condition: min(read(condition)) >= width)
     rights = [remap(condition, to_right) for condition in rights]
+    left_below, left_told = _opened(plan.left)
+    right_below, right_told = _opened(plan.right)
+    lefts, rights = [*left_told, *lefts], [*right_told, *rights]
     left = [*lefts, *_across(rights, plan.right_keys, plan.left_keys)]
     right = [*rights, *_across(lefts, plan.left_keys, plan.right_keys)]
-    joined = replace(plan, left=_under(plan.left, _new(left)), right=_under(plan.right, _new(right)))
+    joined = replace(plan, left=_under(left_below, _new(left)), right=_under(right_below, _new(right)))
     return filtered(joined, above)
+
+
+def _opened(plan: Plan) -> tuple[Plan, list[Expression]]:
+    """A filtered plan as what is filtered, and the conditions."""
+    if not isinstance(plan, Filter) or has_user_code(plan.predicate):
+        return plan, []
+    below, told = _opened(plan.input)
+    return below, [*told, *conjuncts(plan.predicate)]
 
 
 def _across(conditions: Conditions, mine: tuple[int, ...], theirs: tuple[int, ...]) -> list[Expression]:

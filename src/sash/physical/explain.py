@@ -93,7 +93,8 @@ def explain_view(
     heads = ("operator", "rows leave", "keeps", "rate/s", "kept", "cost")
     lines = [heads, *((name, *_facts(one, costs)) for name, one in _lines(spec))]
     if counted is not None:
-        more = [("real rate/s", "real kept", "real cost", "early"), *(_counts(counted.get(one.fingerprint)) for _, one in _lines(spec))]
+        reals = (_counts(counted.get(one.fingerprint)) for _, one in _lines(spec))
+        more = [("real rate/s", "real kept", "real cost", "early"), *reals]
         lines = [(*line, *real) for line, real in zip(lines, more, strict=True)]
     return "\n".join(_table(lines))
 

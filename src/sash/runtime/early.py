@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.kernels.join import hash_rows
 from sash.logical.nodes import Combination
 from sash.physical.specs import CombineSpec, MinusSpec, Spec
@@ -33,19 +33,23 @@ class Early:
             return
         self._steps += 1
         if self._steps <= ONE_IN or self._steps % ONE_IN == 0:
-            gone = _keys(out.slice(0, ROWS))
-            expected = _keys(left.take(left.ts <= out.ts[min(ROWS, len(out)) - 1]))
-            self._left += len(gone)
-            self._early += int(np.count_nonzero(~np.isin(gone, expected)))
+            seen = out.slice(0, ROWS)
+            gone, expected = _gone(seen), _gone(left.take(left.ts <= seen.ts[-1]))
+            is_early = ~np.isin(_keys(gone), _keys(expected))
+            self._left -= int(gone.weight.sum())
+            self._early -= int(gone.weight[is_early].sum())
 
     @property
     def share(self) -> float | None:
         return self._early / self._left if self._left else None
 
 
-def _keys(delta: Delta) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """One number for every row that leaves, and its instant."""
-    gone = delta.take(delta.weight < 0)
-    hashes = np.empty(len(gone), np.int64)
-    hash_rows(gone.rows, np.arange(gone.rows.shape[1]), hashes)
-    return hashes ^ (gone.ts * 0x9E3779B1)
+def _gone(delta: Delta) -> Delta:
+    return delta.take(delta.weight < 0)
+
+
+def _keys(delta: Delta) -> Int64s:
+    """One number for every row and its instant."""
+    hashes = np.empty(len(delta), np.int64)
+    hash_rows(delta.rows, np.arange(delta.rows.shape[1]), hashes)
+    return hashes ^ (delta.ts * 0x9E3779B1)

@@ -185,7 +185,18 @@ AS_OF = (
            "SELECT b.bidder, b.price, v.auction, v.best FROM bids [RANGE 5 SECONDS] b ASOF JOIN INNER v ON b.price <= v.best"),
 )
 
-SHAPES = BASIC + OPERATORS + OVER + AS_OF
+NOW = (
+    _shape("now_recent", "SELECT bidder, price FROM bids WHERE ts > NOW() - INTERVAL 4 SECONDS AND price > 1"),
+    _shape("now_later", "SELECT seller, amount FROM asks [RANGE 9 SECONDS] "
+           "WHERE ts BETWEEN CURRENT_TIMESTAMP - INTERVAL 6 SECONDS AND NOW() - INTERVAL 2 SECONDS"),
+    _shape("now_counts", "SELECT auction, COUNT(*) AS n, SUM(CASE WHEN NOW() - ts <= INTERVAL 3 SECONDS THEN 1 ELSE 0 END) AS fresh "
+           "FROM bids [RANGE 7 SECONDS] GROUP BY auction"),
+    _shape("now_groups", "SELECT bidder, MAX(ts) AS last FROM bids [ROWS 8] GROUP BY bidder HAVING MAX(ts) < NOW() - INTERVAL 5 SECONDS"),
+    _shape("now_join", "SELECT b.bidder, a.seller FROM bids [RANGE 9 SECONDS] b JOIN asks [RANGE 9 SECONDS] a "
+           "ON b.auction = a.auction AND b.ts >= NOW() - INTERVAL 3 SECONDS AND a.day <= CURRENT_DATE"),
+)
+
+SHAPES = BASIC + OPERATORS + OVER + AS_OF + NOW
 
 
 def make_rows(seed: int, count: int) -> dict[str, list[tuple[object, ...]]]:

@@ -23,6 +23,11 @@ Operators are `+ - * / % || = <> < <= > >= <=> AND OR NOT IS [NOT] NULL IN BETWE
 
 """
 
+TIME = """`now()`, `current_timestamp` and `current_date` are the time of the query, which moves. They stand in comparisons with times that do
+not depend on them, anywhere a condition can stand: `ts > NOW() - INTERVAL 1 HOUR`, `CASE WHEN NOW() - ts < INTERVAL 1 DAY …`. A row then
+comes, goes or changes at the very instant. A job of tables alone goes by ADVANCE, and on the embedded engine, as long as nobody
+advances, by the wall clock at every change.
+"""
 OVER = """and every aggregate, with `OVER (PARTITION BY … ORDER BY … [ROWS | RANGE | GROUPS BETWEEN … AND …])`, IGNORE NULLS where they
 take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's peers, and without ORDER BY the whole partition. Rows
 that are equal in the order come in the order of the select list's other items, then of whatever else the query reads.
@@ -39,7 +44,7 @@ def page() -> str:
     around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense."
     over = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     table = "\n".join(["| function | takes |", "|---|---|", *lines])
-    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Scalar functions\n\n{table}\n"
+    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Scalar functions\n\n{table}\n"
 
 
 def test_the_page_of_functions_is_up_to_date() -> None:

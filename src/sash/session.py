@@ -94,7 +94,7 @@ class Database(Declarations):
         self._host: EmbeddedHost | None = None
         self._tables: dict[str, TableRows] = {}
         self._moments, self._has_new_rows = 0, False
-        self._table_instant = BEGINNING - 1
+        self._table_instant, self._is_advanced = BEGINNING - 1, False
 
     def push(self, name: str, rows: Any) -> None:
         """Rows of a stream: dicts, tuples, columns, Arrow or pandas. They become part of every answer at once."""
@@ -112,6 +112,7 @@ class Database(Declarations):
     def advance(self, to: str | int, stream: str = "") -> None:
         """Time moves to an instant without data: no row before it will come any more."""
         host = self._running()
+        self._is_advanced = True
         instant = to if isinstance(to, int) else parse_instant(to, host.event_time)
         host.advance(instant, self._stream(stream).name if stream else "")
 
@@ -195,8 +196,16 @@ class Database(Declarations):
         return self._tables.setdefault(spec.name, TableRows(spec))
 
     def _table_change(self, change: pa.RecordBatch) -> pa.RecordBatch:
-        """Every change of a table has an instant of its own, not before anything that is final."""
-        self._table_instant = max(self._table_instant + 1, self._running().now)
+        """Every change of a table has an instant of its own, not before anything that is final.
+
+        Where NOW() is asked and there is no stream to tell the time, the changes do: by the wall clock, until somebody advances.
+        """
+        host = self._running()
+        self._table_instant = max(self._table_instant + 1, host.now)
+        if host.job.asks_tables_for_time:
+            if not self._is_advanced:
+                self._table_instant = max(self._table_instant, self._clock())
+            host.advance(self._table_instant)
         return stamped(change, self._table_instant)
 
     def job(self) -> Job:

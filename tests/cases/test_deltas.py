@@ -23,6 +23,7 @@ from cases.suite import (
 )
 from cases.window_functions import written_out
 from sash.session import Database
+from sash.testing.values import instant
 
 
 class Source:
@@ -64,6 +65,8 @@ def test_changes_of_every_step(case: Case) -> None:
     is_partial = any(step.get("partial") for step in case["steps"])  # shows windows that are closed: only the end compares
     before: list[Row] = []
     for number, step in enumerate(case["steps"], 1):
+        if case.get("uses_now"):
+            db.advance(instant(step["now"]))
         for change in step["changes"]:
             sources[change["table"].lower()].change(change["op"], tuple(change["row"]))
         if is_partial and number < len(case["steps"]):

@@ -125,6 +125,16 @@ def test_what_left_is_not_held(shape: Shape) -> None:
     assert len(db.view(shape.name)) == 0 or has_total(db.catalog.views[shape.name].plan)
 
 
+def test_rows_that_nothing_can_change_any_more_are_not_held() -> None:
+    """Without a window a stream is all kept, but not by a comparison with NOW() that is decided for good."""
+    shape = next(shape for shape in SHAPES if shape.name == "now_recent")
+    db = connect(shape)
+    push(db, 0, 30 * ROWS_A_SECOND)
+    assert all_held(db)
+    db.advance((EPOCH + HOUR).isoformat(" "))
+    assert all_held(db) == {} and len(db.view(shape.name)) == 0
+
+
 @pytest.mark.parametrize("shape", TIMED, ids=lambda shape: shape.name)
 def test_state_is_bounded_by_the_windows(shape: Shape) -> None:
     """Arrays double, so a longer run may find one that was just not full; never more."""

@@ -34,6 +34,7 @@ from sash.logical.nodes import (
     WindowSpec,
 )
 from sash.logical.over import Frame, Over, OverCall, Unit, WindowFunction
+from sash.logical.reached import Reached
 from sash.logical.streams import Stamp, StreamSpec
 from sash.optimizer.prune_columns import prune_columns
 from sash.physical.explain import explain_view
@@ -43,7 +44,7 @@ from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, to_everyone
 from sash.runtime.shard import Shard
 from sash.scalar.nodes import Call, Column, Literal
-from sash.schema import BOOLEAN, INT, STRING, TIMESTAMP, schema
+from sash.schema import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, schema
 from sash.state.arena import Arena
 
 COLUMNS = schema(("ts", TIMESTAMP), ("k", STRING), ("v", INT))
@@ -84,6 +85,15 @@ def over(plan: Plan, partition: tuple[int, ...]) -> Over:
     return Over(plan, partition, (Order(1),), calls, ("total", "greatest", "before"))
 
 
+def instants(plan: Plan) -> Project:
+    """Two instants for every row: 2 after it came, and v after that."""
+    came = Call("unix_micros", (Column(0, TIMESTAMP, "ts"),), BIGINT)
+    first = Call("add", (came, Literal(2, BIGINT)), BIGINT)
+    second = Call("add", (first, Call("cast", (Column(2, INT, "v"),), BIGINT)), BIGINT)
+    columns = tuple(Column(p, f.type, f.name) for p, f in enumerate(plan.schema.fields))
+    return Project(plan, (*columns, first, second), (*plan.schema.names, "first", "second"))
+
+
 LEFT, RIGHT = project(last(6, A), 1, 2), project(last(9, B), 1, 2)
 PAIRS = Join(LEFT, RIGHT, (0,), (0,), Call("less", (Column(1, INT, "v"), Column(3, INT, "v")), BOOLEAN))
 LEFT_OUTER = Combine(PAIRS, padded(Combine(LEFT, project(PAIRS, 0, 1), Combination.ANTI), 0, 2), Combination.UNION_ALL)
@@ -116,6 +126,8 @@ PLANS: dict[str, Plan] = {
     "as of": project(AsOf(last(6, A), last(9, B), (1,), (1,), 0, 0), 1, 2, 5),
     "next of every value": AsOf(LEFT, RIGHT, (0,), (0,), 1, 1, is_forward=True, is_strict=True, is_outer=True),
     "as of without keys": AsOf(LEFT, project(rows(4, B), 1, 2), (), (), 1, 1, is_outer=True),
+    "reached": project(Reached(instants(last(9, A)), (3, 4)), 1, 2, 5, 6),
+    "reached ones": project(Filter(Reached(instants(rows(5, A)), (4,)), Column(5, BOOLEAN, "told")), 1, 2),
     "over every key": project(over(LEFT, (0,)), 2, 3, 4),
     "over everything": over(LEFT, ()),
     "over and over": over(over(LEFT, (0,)), (1,)),

@@ -128,6 +128,12 @@ MISTAKES = [
     ("SELECT SUM(price) OVER (ORDER BY bidder RANGE 1 PRECEDING) FROM bids", "1", "a RANGE offset of this kind does not fit STRING"),
     ("SELECT RANK() IGNORE NULLS OVER (ORDER BY ts) FROM bids", "RANK", "RANK takes no IGNORE NULLS"),
     ("SELECT price FROM bids QUALIFY price > 1", "QUALIFY price > 1", "QUALIFY is about window functions, and there is none"),
+    # the time
+    ("SELECT NOW() FROM bids", "NOW", "NOW() can only be compared here, with a time that does not depend on it"),
+    ("SELECT MINUTE(NOW()) + price FROM bids", "NOW", "NOW() can only be compared here"),
+    ("SELECT 1 FROM bids WHERE NOW() > NOW() - INTERVAL 1 DAY", "NOW", "NOW() can only be compared here"),
+    ("SELECT 1 FROM bids WHERE ts < NOW() + INTERVAL 1 MONTH", "NOW", "NOW() can only be compared here"),
+    ("SELECT 1 FROM bids WHERE ts < CURRENT_TIMESTAMP + INTERVAL 1 MONTH", "CURRENT_TIMESTAMP", "NOW() can only be compared"),
     # set operators, joins and subqueries
     ("SELECT ts, price FROM bids UNION SELECT ts FROM bids", "UNION", "UNION needs as many columns on both sides: 2 and 1"),
     ("SELECT ts FROM bids EXCEPT SELECT true FROM bids", "EXCEPT", "TIMESTAMP and BOOLEAN have no type in common"),

@@ -31,6 +31,7 @@ from sash.logical.nodes import (
 from sash.logical.over import Over
 from sash.logical.over_text import call_text
 from sash.logical.propagation import leaving
+from sash.logical.reached import Reached
 from sash.scalar.nodes import Column, Expression
 
 
@@ -105,6 +106,8 @@ def _detail(plan: Plan) -> str:
             return _top(plan)
         case AsOf():
             return _as_of(plan)
+        case Reached():
+            return ", ".join(_computed(plan.input, place) for place in plan.instants)
         case Over():
             return _over(plan)
         case Sequence():
@@ -118,6 +121,11 @@ def _detail(plan: Plan) -> str:
 def _equalities(plan: Join | AsOf | Minus | Sequence) -> list[str]:
     pairs = zip(plan.left_keys, plan.right_keys, strict=True)
     return [f"{_origin(plan.left, left)} = {_origin(plan.right, right)}" for left, right in pairs]
+
+
+def _computed(plan: Plan, place: int) -> str:
+    """How a column is computed, where that is known."""
+    return _expression(plan.expressions[place], plan.input) if isinstance(plan, Project) else _column(plan, place)
 
 
 def _as_of(plan: AsOf) -> str:

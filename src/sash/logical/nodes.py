@@ -11,6 +11,7 @@ from functools import cached_property
 
 from sash.logical.as_of import AsOf
 from sash.logical.over import Over
+from sash.logical.reached import Reached
 from sash.logical.streams import Updates
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
@@ -347,7 +348,7 @@ class Aggregate:
 
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
-Plan = Stream | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Emit | Aggregate
+Plan = Stream | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Emit | Aggregate
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:

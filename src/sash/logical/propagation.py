@@ -9,7 +9,7 @@ Where the seed stops, the rules go on:
     windows of different sizes   their union is weak, not weakest
     top-k                        strict; the first row of every key is weak, by key
     outer joins                  strict: a padded row leaves when a match comes
-    OVER, ASOF JOIN              strict: other rows change what a row shows
+    OVER, ASOF JOIN, NOW()       strict: other rows, or time, change what a row shows
     ISTREAM, sequences           streams: what they say is never taken back
 """
 

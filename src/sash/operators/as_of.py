@@ -57,6 +57,10 @@ class AsOf(Operator):
             lane, bit = right.mask(column)
             self.right.stored[0, lane] |= 1 << bit  # node 0 is nobody: a row of NULLs
 
+    @property
+    def kept(self) -> int:
+        return len(self.ranking) + len(self.right)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = (net.per_instant(delta) for net, delta in zip(self._nets, inputs, strict=False))
         self.ranking.reserve(len(left), len(left) + len(right))

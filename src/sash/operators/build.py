@@ -23,6 +23,7 @@ from sash.operators.messages import Announce, MessageJoin, MessageLookup, messag
 from sash.operators.minus import Minus
 from sash.operators.over import Over
 from sash.operators.project import Project
+from sash.operators.reached import Reached
 from sash.operators.sequence import sequence
 from sash.operators.snapshots import Snapshots
 from sash.operators.top import top
@@ -30,6 +31,7 @@ from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, 
 from sash.physical import expiry_specs, paper_specs, specs
 from sash.physical.as_of import AsOfSpec
 from sash.physical.over import OverSpec
+from sash.physical.reached import ReachedSpec
 from sash.physical.specs import Spec
 
 _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
@@ -54,6 +56,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.TopSpec: top,
     OverSpec: Over,
     AsOfSpec: AsOf,
+    ReachedSpec: Reached,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
     expiry_specs.DistinctSpec: Distinct,

@@ -27,6 +27,12 @@ def youngest_first(layout: Layout) -> Int64s:
     return np.concatenate([np.array(instant, np.int64), _lines(layout, everything)])
 
 
+def next_instant_first(layout: Layout) -> Int64s:
+    """By the lane after the row, which holds an instant, then by the full row, both ascending."""
+    instant = [[BY_INTEGER, layout.width, layout.values, NEVER_NULL, 0, 0]]
+    return np.concatenate([np.array(instant, np.int64), row_order(layout)])
+
+
 def _lines(layout: Layout, orders: Sequence[Order]) -> Int64s:
     facts = column_orders(layout)
     lines = [[*facts[order.column].tolist(), int(order.is_descending), int(order.nulls_first)] for order in orders]

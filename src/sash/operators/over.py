@@ -50,6 +50,10 @@ class Over(Timeless):
             for frame, calls in _by_frame(spec.calls).items()
         ]
 
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net_input.per_instant(inputs[0])
         self.ranking.reserve(len(delta), len(delta))

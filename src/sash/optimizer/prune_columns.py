@@ -36,6 +36,7 @@ from sash.logical.nodes import (
     Window,
 )
 from sash.logical.over import Over
+from sash.logical.reached import Reached
 from sash.optimizer.negation_and_joins import Matched, matched
 from sash.scalar.nodes import Column, Expression, columns, remap
 
@@ -60,6 +61,8 @@ def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
         return _as_of(plan, wanted)
     if isinstance(plan, Aggregate):
         return _aggregate(plan, wanted)
+    if isinstance(plan, Reached):
+        return _reached(plan, wanted)
     if isinstance(plan, Over):
         return _over(plan, wanted)
     if isinstance(plan, Combine) and plan.how is Combination.UNION_ALL:
@@ -197,6 +200,14 @@ def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
     names = plan.names[:count] + tuple(plan.names[count + place] for place in calls)
     moved = {place: place for place in range(count)} | {count + place: count + i for i, place in enumerate(calls)}
     return Aggregate(below, tuple(places[key] for key in plan.keys), kept, names), moved
+
+
+def _reached(plan: Reached, wanted: set[int]) -> tuple[Plan, Places]:
+    width = len(plan.input.schema)
+    below, places = _prune(plan.input, {c for c in wanted if c < width} | set(plan.instants))
+    told = Reached(below, tuple(places[place] for place in plan.instants))
+    answers = {width + n: len(below.schema) + n for n in range(len(plan.instants))}
+    return _narrow(told, places | answers, wanted)
 
 
 def _over(plan: Over, wanted: set[int]) -> tuple[Plan, Places]:

@@ -20,6 +20,7 @@ from sash.physical.estimates import Estimates
 from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, MessageExpireSpec
 from sash.physical.over import OverSpec
 from sash.physical.placement import Expiry
+from sash.physical.reached import ReachedSpec
 from sash.physical.specs import (
     CombineSpec,
     CountWindowSpec,
@@ -52,6 +53,7 @@ _KEPT: dict[type[Spec], str] = {
     MinusSpec: "tree of left rows per key, the youngest first",
     TopSpec: "tree of rows in order, per partition",
     AsOfSpec: "tree of rows per side and key, in the order of what is compared",
+    ReachedSpec: "tree of rows with an instant ahead, by the next one",
     OverSpec: "tree of rows in order, per partition",
     DistinctSpec: "the youngest copy of every row",
     AnnounceSpec: "when rows leave",
@@ -162,6 +164,8 @@ def _lines(spec: Spec) -> Iterator[tuple[str, Spec]]:
 def _port(spec: Spec) -> str:
     if not isinstance(spec, PortSpec):
         return ""
+    if spec.is_time:
+        return "  time"
     names = ", ".join(spec.schema.names[column] for column in spec.key)
     spread = f"by {names}" if names else "to one shard"
     return f"  {spec.stream}, {spread}" if spec.stream is not None else f"  exchange {spread}, level {spec.level}"

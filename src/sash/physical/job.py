@@ -81,6 +81,11 @@ class Job:
     def view(self, name: str) -> View:
         return next(view for view in self.views if view.name == name)
 
+    @property
+    def asks_tables_for_time(self) -> bool:
+        """Whether something changes with time, and no stream tells it."""
+        return all(stream.is_table for stream in self.streams) and any(port.spec.is_time for port in self.ports)
+
     def ports_of(self, stream: str) -> tuple[Port, ...]:
         return tuple(port for port in self.ports if port.stream == stream)
 

@@ -40,11 +40,13 @@ from sash.logical.nodes import (
 )
 from sash.logical.over import Over
 from sash.logical.patterns import Pattern
+from sash.logical.reached import Reached
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
 from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import remember_the_youngest, tell_the_time, wait_for_input
 from sash.physical.over import OverSpec
+from sash.physical.reached import ReachedSpec, time_port
 from sash.physical.specs import (
     BeginSpec,
     CombineSpec,
@@ -162,6 +164,11 @@ class Placement:
             return self._sequence(plan, at_least)
         if isinstance(plan, Top):
             return self._top(plan, at_least)
+        if isinstance(plan, Reached):
+            width = len(plan.input.schema)
+            sources = [place if place < width else None for place in range(len(plan.schema))]
+            below = self.place(plan.input, _through(request, sources, width), at_least)
+            return replace(below, spec=ReachedSpec(signed(below.spec), time_port(below.level), plan.instants))
         if isinstance(plan, Over):
             below = self.place(plan.input, within(plan.partition), at_least)
             return replace(below, spec=OverSpec(signed(below.spec), plan.partition, plan.order, plan.calls, plan.names))

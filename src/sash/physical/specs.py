@@ -93,6 +93,7 @@ class PortSpec(Spec):
     since: int = 0
     source: Spec | None = None  # what the lower level sends; it is computed there, so it is no input here
     source_level: int = 0
+    is_time: bool = False  # brings no rows, only the clock of all streams: for what changes with time, whatever it reads
 
     @property
     def schema(self) -> Schema:

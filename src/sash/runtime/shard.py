@@ -192,7 +192,7 @@ class Shard:
                     self._advance(packet.name, int(facts["advance"] or 0))
                 if facts.get("end"):
                     is_end = True
-                    self._end(self.event_time)
+                    self._end(self.event_time if self._has_streams else self.now)
                 if facts.get("look"):
                     is_end = True
                     self._end(self.now)
@@ -211,6 +211,10 @@ class Shard:
             self._advance("", end)
 
     @property
+    def _has_streams(self) -> bool:
+        return any(not stream.is_table for stream in self._job.streams)
+
+    @property
     def _begins(self) -> dict[str, int | None]:
         begins = {name: clock.begin for name, clock in self._clocks.items()}
         later = {beginning(str(i.port.stream), i.port.spec.since): i.begin for i in self._intakes if i.port.spec.since}
@@ -218,7 +222,9 @@ class Shard:
 
     @property
     def _least_clock(self) -> int:
-        return min((clock.clock for clock in self._clocks.values() if clock.clock != FOREVER), default=BEGINNING)
+        """Of the streams; without any, tables go by what time was told."""
+        told = max((clock.advanced for clock in self._clocks.values()), default=BEGINNING)
+        return min((clock.clock for clock in self._clocks.values() if clock.clock != FOREVER), default=told)
 
     def _limited(self, clock: int) -> int:
         return min(clock, int(self._registers[1])) if self._registers[0] else clock
@@ -230,6 +236,8 @@ class Shard:
         for port in self._ports:
             if port.spec.source is not None:
                 yield port, self._receive(port.spec, [packet for packet in packets if packet.port == port.number])
+            elif port.spec.is_time:
+                yield port, Feed(Delta.empty(port.spec.layout.width), self._limited(self._least_clock))
 
     def _receive(self, spec: PortSpec, packets: Sequence[Packet]) -> Feed:
         """Changes and clocks that all shards of the lower level sent."""

@@ -32,6 +32,11 @@ class StreamClock:
         return max(by_rows, int(self._registers[ADVANCED]))
 
     @property
+    def advanced(self) -> int:
+        """How far time was moved without rows."""
+        return int(self._registers[ADVANCED])
+
+    @property
     def greatest(self) -> int:
         """BEGINNING while there was no row."""
         return int(self._registers[GREATEST])

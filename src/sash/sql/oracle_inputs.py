@@ -47,8 +47,9 @@ class OracleMinus:
 
 @dataclass(frozen=True)
 class OracleQuery:
-    """Text and inputs; `emit` is the period of EMIT EVERY."""
+    """Text and inputs; `emit` is the period of EMIT EVERY, `lengths` those that a query which asks for the time adds to times."""
 
     sql: str
     inputs: tuple[OracleInput, ...]
     emit: int | None = None
+    lengths: tuple[int, ...] | None = None

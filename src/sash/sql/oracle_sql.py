@@ -34,6 +34,7 @@ from sash.sql.oracle_aggregates import rewrite_aggregates
 from sash.sql.oracle_as_of import keep_first_of_equals
 from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, OracleSequence
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
+from sash.sql.oracle_time import CALL, lengths, mark_time
 from sash.sql.statements import ParsedQuery
 from sash.sql.stream_syntax import (
     FOLLOWED_BY,
@@ -61,7 +62,8 @@ def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:
     tree = expand_macros(query.tree, catalog).copy()
     rewriter = _Rewriter(query, catalog)
     rewriter.query(tree, _Around())
-    return OracleQuery(_duckdb(tree), tuple(rewriter.inputs), query.emit)
+    sql = _duckdb(tree)
+    return OracleQuery(sql, tuple(rewriter.inputs), query.emit, lengths(query.tree) if CALL in sql else None)
 
 
 def _duckdb(tree: exp.Expr) -> str:
@@ -71,6 +73,7 @@ def _duckdb(tree: exp.Expr) -> str:
             join.set("kind", None)
             join.set("method", "POSITIONAL")
             join.this.set("this", exp.to_identifier(join.this.name.removesuffix("_right")))
+    mark_time(whole)
     return whole.sql(dialect="duckdb")
 
 

@@ -17,8 +17,9 @@ import pyarrow as pa
 from sash.logical.nodes import WindowSpec
 from sash.schema import BEGINNING, Schema
 from sash.sql.oracle_aggregates import MACROS
+from sash.sql.oracle_time import CALL
 from sash.testing.tables import Change, in_order
-from sash.testing.values import Row, fit, order
+from sash.testing.values import DAY, Row, fit, instant, moment, order
 from sash.testing.windows import Arrival, held, instants
 
 # DuckDB as near to Spark as settings bring it: an expression that fails is NULL, timestamps have no zone. One thread,
@@ -79,19 +80,30 @@ class Windowed:
 class Recomputed:
     """A query, answered afresh at every instant from its beginning. It is a relation itself: views may read views."""
 
-    def __init__(self, duck: Duck, text: str, inputs: Sequence[Relation], schema: Schema, begin: int) -> None:
+    def __init__(
+        self, duck: Duck, text: str, inputs: Sequence[Relation], schema: Schema, begin: int,
+        lengths: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
         self.schema = schema
         self.begin = begin
         self._duck = duck
         self._text = text
         self._inputs = inputs
+        self._lengths = lengths
         self._bags: dict[Hashable, Counter[Row]] = {}
 
     def instants(self) -> set[int]:
-        return {self.begin}.union(*(each.instants() for each in self._inputs))
+        """Those of the inputs; a query that asks for the time may change near every time in a row, too."""
+        found = {self.begin}.union(*(each.instants() for each in self._inputs))
+        if self._lengths is None:
+            return found
+        times = {time for now in found for each in self._inputs for time in _times(each.table(now))}
+        shifts = {sign * length + extra for length in (0, *self._lengths) for sign in (1, -1) for extra in (0, 1, DAY)}
+        return found | {time + shift for time in times for shift in shifts if time + shift > self.begin}
 
     def signature(self, now: int) -> Hashable:
-        return None if now < self.begin else tuple(each.signature(now) for each in self._inputs)
+        asked = None if self._lengths is None else now
+        return None if now < self.begin else (asked, *(each.signature(now) for each in self._inputs))
 
     def bag(self, now: int) -> Counter[Row]:
         """The answer at an instant. The same inputs are asked for once only."""
@@ -99,7 +111,8 @@ class Recomputed:
         if signature is None:
             return Counter()
         if signature not in self._bags:
-            found = self._duck.run(self._text, [each.table(now) for each in self._inputs])
+            text = self._text.replace(CALL, f"TIMESTAMP '{moment(now)}'") if self._lengths is not None else self._text
+            found = self._duck.run(text, [each.table(now) for each in self._inputs])
             self._bags[signature] = Counter(_fitted(row, self.schema) for row in found)
         return self._bags[signature]
 
@@ -149,6 +162,12 @@ class Duck:
         for place, table in enumerate(tables):
             self._connection.register(f"input_{place}", table)
         return list(self._connection.execute(text).fetchall())
+
+
+def _times(table: pa.Table) -> set[int]:
+    """Every time in a table, a DATE as its first instant."""
+    columns = [column for column in table.columns if pa.types.is_temporal(column.type)]
+    return {instant(str(value)) for column in columns for value in column.to_pylist() if value is not None}
 
 
 def _fitted(row: Sequence[object], schema: Schema) -> Row:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sash.scalar import build
 from sash.scalar.evaluate import evaluate
 from sash.scalar.failures import Failures
-from sash.scalar.nodes import Expression, Literal, columns
+from sash.scalar.nodes import Call, Expression, Literal, columns
 from sash.schema import BOOLEAN
 
 TRUE = Literal(True, BOOLEAN)
@@ -30,11 +30,15 @@ def conjunction(conditions: Sequence[Expression]) -> Expression:
     return conditions[0] if len(conditions) == 1 else build.call("and", conditions)
 
 
+def _reads_time(expression: Expression) -> bool:
+    return isinstance(expression, Call) and (expression.function == "now" or any(map(_reads_time, expression.arguments)))
+
+
 def constant(expression: Expression) -> Literal | None:
     """The value of an expression that reads no column; one that fails has none."""
     if isinstance(expression, Literal):
         return expression
-    if any(columns(expression)):
+    if any(columns(expression)) or _reads_time(expression):
         return None
     failures = Failures()
     (value,) = evaluate(expression, {}, 1, failures).to_pylist()

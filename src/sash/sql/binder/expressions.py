@@ -10,7 +10,7 @@ from sqlglot import exp
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.scalar.user_functions import UserFunction
-from sash.schema import BOOLEAN, STRING, Kind
+from sash.schema import BOOLEAN, DATE, STRING, TIMESTAMP, Kind
 from sash.sql.binder import calls, forms, literals
 from sash.sql.binder.conditions import constant
 from sash.sql.binder.scope import Scope
@@ -75,6 +75,9 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
 }
 
 
+TIMES = ("now", "current_timestamp", "localtimestamp", "current_date", "curdate")
+
+
 class ExpressionBinder:
     """Binds the expressions of one clause.
 
@@ -135,6 +138,8 @@ class ExpressionBinder:
         alias = None if node.table else self.aliases.get(node.name.lower())
         if alias is not None and not self._is_preferred(node.name):
             return alias
+        if not node.table and node.name.lower() in TIMES and not self.scope.knows(node):
+            return self._time(node.name.lower())
         if (outside := self.scope.resolve_outside(node)) is not None:
             return self._correlated(node, outside)
         column = self.scope.resolve(node)
@@ -143,6 +148,8 @@ class ExpressionBinder:
 
     def function(self, node: exp.Anonymous) -> Expression:
         name = node.name.lower()
+        if name in TIMES and not node.expressions:
+            return self._time(name)
         code = user_code(node)
         if isinstance(code, UserFunction):
             return self._user_function(node, code)
@@ -151,6 +158,11 @@ class ExpressionBinder:
         if name.upper() in CAST_FUNCTIONS and len(node.expressions) == 1:
             return forms.converted(self, node, node.expressions[0], SYNONYMS[name.upper()])
         return self.call(node, name, [self.bind(argument) for argument in node.expressions])
+
+    def _time(self, name: str) -> Expression:
+        """The time of the query, which moves; `moving_time.py` says what becomes of it."""
+        now = Call("now", (), TIMESTAMP)
+        return build.cast(now, DATE) if name in ("current_date", "curdate") else now
 
     def _user_function(self, node: exp.Anonymous, function: UserFunction) -> Expression:
         given, wanted = node.expressions, function.parameters

@@ -88,12 +88,22 @@ def interval(node: exp.Expr) -> Interval | None:
     if isinstance(node, exp.Neg):
         inner = interval(node.this)
         return None if inner is None else -inner
+    if isinstance(node, exp.Mul):
+        return _repeated(node.this, node.expression) or _repeated(node.expression, node.this)
     if isinstance(node, exp.Add | exp.Sub):
         left, right = interval(node.this), interval(node.expression)
         if left is None or right is None:
             return None
         return left + (right if isinstance(node, exp.Add) else -right)
     return None
+
+
+def _repeated(node: exp.Expr, times: exp.Expr) -> Interval | None:
+    """An interval so many times."""
+    length, count = interval(node), times.unnest()
+    if length is None or not isinstance(count, exp.Literal) or count.is_string or not count.name.isdigit():
+        return None
+    return Interval(length.months * int(count.name), length.micros * int(count.name))
 
 
 def _interval(node: exp.Interval) -> Interval:

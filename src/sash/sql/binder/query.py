@@ -10,15 +10,17 @@ from sash.errors import SqlError
 from sash.logical.nodes import Emit, Plan
 from sash.sql.binder.beginnings import begin_together
 from sash.sql.binder.context import Context
+from sash.sql.binder.expressions import TIMES
 from sash.sql.binder.first_rows import first_rows
 from sash.sql.binder.inputs import renamed
+from sash.sql.binder.moving_time import settle_time
 from sash.sql.binder.projections import rename
 from sash.sql.binder.select import bind_select
 from sash.sql.binder.set_operations import bind_set_operation
 from sash.sql.binder.support import not_yet, only
 from sash.sql.catalog import Catalog
 from sash.sql.macros import expand_macros
-from sash.sql.places import Name, fault, within
+from sash.sql.places import Name, at, fault, within
 from sash.sql.statements import ParsedQuery
 from sash.sql.user_code import mark_user_code
 
@@ -34,7 +36,7 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     with within(text):
         tree = expand_macros(query.tree, catalog)
         mark_user_code(tree, catalog)
-        plan = begin_together(bind_query(tree, Context(catalog, text)), catalog)
+        plan = begin_together(_settled(bind_query(tree, Context(catalog, text)), tree), catalog)
         plan = _listed(plan, columns) if columns else _checked(plan, tree)
         return plan if query.emit is None else Emit(plan, query.emit)
 
@@ -63,6 +65,13 @@ def _with(node: exp.Query, context: Context) -> Context:
         names = [column.name for column in named.args["alias"].args.get("columns") or ()]
         context = context.naming(named.alias, renamed(plan, names, named.args["alias"]) if names else plan)
     return context
+
+
+def _settled(plan: Plan, tree: exp.Query) -> Plan:
+    """A plan that has come to terms with NOW()."""
+    named = (node for node in tree.find_all(exp.Anonymous, exp.Column) if node.name.lower() in TIMES)
+    with at(next(named, tree)):
+        return settle_time(plan)
 
 
 def _listed(plan: Plan, columns: Sequence[Name]) -> Plan:

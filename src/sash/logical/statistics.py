@@ -1,13 +1,14 @@
 """What is known, or assumed, of streams and tables: the ground of all estimates.
 
-Rates are rows a second of the streams' own time. What nobody has counted is assumed, the same for all streams, so that plans are
-compared by their shape alone until something is known.
+Rates are rows a second of the streams' own time. What nobody has counted is assumed to be like what has been, or else the same
+for all streams, so that plans are compared by their shape alone until something is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import fmean
 
 RATE = 1.0  # rows a second: one a time unit, as in the seeds
 TABLE_ROWS = 1000.0
@@ -34,13 +35,16 @@ class Statistics:
     operators: Mapping[str, Counted] = field(default_factory=dict)
 
     def rate(self, stream: str) -> float:
-        return self.rates.get(stream, RATE)
+        """Of a stream that nobody has seen: as of the others."""
+        return self.rates.get(stream, fmean(self.rates.values()) if self.rates else RATE)
 
     def rows(self, table: str) -> float:
         return self.table_rows.get(table, TABLE_ROWS)
 
     def values(self, stream: str, column: str) -> float:
-        return self.distinct.get((stream, column), DISTINCT)
+        """Of a stream that nobody has seen: as of columns of the same name."""
+        alike = [known for (_, name), known in self.distinct.items() if name == column]
+        return self.distinct.get((stream, column), fmean(alike) if alike else DISTINCT)
 
 
 NOTHING_KNOWN = Statistics()

@@ -109,6 +109,8 @@ BENCHMARK_LIST = "\n".join(f"  {'*' if one.in_suite else ' '} {one.name:10} {one
 @click.option("--quick", is_flag=True, help="Fewer rows, smaller windows, fewer runs: all in three minutes.")
 @click.option("--rows", type=click.IntRange(min=1000), metavar="N", help="Rows of a stream  [default: as the benchmark likes]")
 @click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Runs of everything  [default: as the benchmark likes]")
+@click.option("--connections", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE.csv.gz",
+              help="patterns: play this connection log too (columns service, orig_h, resp_h).")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("bench-results"), show_default=True,
               metavar="DIR", help="Numbers, tables and figures go here.")
 def bench(names: tuple[str, ...], out: Path, **options: object) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.bench.patterns_input import QUERIES, UNIT, Input, Query
+from sash.bench.patterns_input import UNIT, Input, Query
 from sash.bench.windows import checksum
 from sash.deltas import Delta
 from sash.errors import SashError
@@ -31,7 +31,7 @@ from sash.state.arena import Arena
 from sash.state.interner import Interner
 
 STRATEGIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
-STEP = 1 << 12  # rows of each stream that are worked off at once
+STEP = 1 << 14  # rows of each stream that are worked off at once
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,3 @@ def strategies(query: Query, stores: Stores) -> Sequence[str]:
     if stores is Stores.ENGINE:
         return STRATEGIES
     return ("auto", "direct", "negative")
-
-
-def query_named(name: str) -> Query:
-    return next(query for query in QUERIES if query.name == name)

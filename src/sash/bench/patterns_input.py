@@ -24,7 +24,7 @@ LINKS = 3
 STREAMS = "\n".join(
     f"CREATE STREAM link{number} (ts TIMESTAMP, protocol BIGINT, src BIGINT, dst BIGINT) TIMESTAMP BY ts;"
     for number in range(1, LINKS + 1)
-) + "\nCREATE TABLE favorites (dst BIGINT);\n"
+) + "\nCREATE TABLE favorites (dst BIGINT) WITH (format = 'csv', path = 'favorites.csv');\n"
 TS, PROTOCOL, SRC, DST, WIDTH = 0, 1, 2, 3, 5  # lanes; the last one is the mask
 
 
@@ -79,12 +79,12 @@ class Input:
 
     name: str
     links: tuple[Int64s, ...]
-    favorites: Int64s
+    table: Int64s  # the rows of favorites
     few: int
     many: int
 
     def rows(self, stream: str) -> Int64s:
-        return self.favorites if stream == "favorites" else self.links[int(stream[4:]) - 1]
+        return self.table if stream == "favorites" else self.links[int(stream[4:]) - 1]
 
     def steps(self, size: int, end: int) -> Iterator[tuple[int, int]]:
         """From which unit of time to which."""
@@ -127,8 +127,16 @@ def _input(name: str, rows: int, columns: list[Int64s], few: str, many: str, nam
         for lane, column in zip((PROTOCOL, SRC, DST), columns, strict=True):
             lanes[:, lane] = column[link::LINKS][:rows]
         links.append(lanes)
-    favorites = np.zeros((100, 2), np.int64)
-    favorites[:, 0] = np.arange(0, 1000, 10)
     codes = columns[0]
     which = {word: int(codes[pc.index(names, word).as_py()]) for word in (few, many)}
-    return Input(name, tuple(links), favorites, which[few], which[many])
+    return Input(name, tuple(links), favorites(links[0], 0.1), which[few], which[many])
+
+
+def favorites(link: Int64s, share: float) -> Int64s:
+    """Rows of a table that about this share of a link joins with: the rarest destinations first."""
+    values, counts = np.unique(link[:, DST], return_counts=True)
+    order = np.argsort(counts, kind="stable")
+    chosen = values[order][np.cumsum(counts[order]) <= share * len(link)]
+    lanes = np.zeros((len(chosen), 2), np.int64)
+    lanes[:, 0] = chosen
+    return lanes

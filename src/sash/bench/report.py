@@ -20,6 +20,7 @@ class Options:
     rows: int | None = None
     repeat: int | None = None
     peers: tuple[str, ...] = ()
+    connections: Path | None = None  # a log of real connections, for patterns
     say: Callable[[str], None] = quiet  # what is being measured now
 
 

@@ -18,6 +18,7 @@ from sash.operators.filter import Filter
 from sash.operators.group_by import GroupBy
 from sash.operators.input_expire import InputExpire
 from sash.operators.join import Join, SignedJoin
+from sash.operators.leaving_join import LeavingJoin
 from sash.operators.lookup import Lookup
 from sash.operators.messages import Announce, MessageJoin, MessageLookup, message_expire
 from sash.operators.minus import Minus
@@ -60,6 +61,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
     expiry_specs.DistinctSpec: Distinct,
+    expiry_specs.LeavingJoinSpec: LeavingJoin,
     expiry_specs.AnnounceSpec: Announce,
     expiry_specs.MessageJoinSpec: MessageJoin,
     expiry_specs.MessageLookupSpec: MessageLookup,

@@ -21,7 +21,7 @@ from sash.logical.nodes import Function
 from sash.logical.patterns import Pattern
 from sash.physical import specs
 from sash.physical.estimates import Estimates
-from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, MessageExpireSpec
+from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, LeavingJoinSpec, MessageExpireSpec
 from sash.physical.over import OverSpec
 from sash.physical.specs import PortSpec, Spec
 
@@ -116,6 +116,8 @@ class Costs:
             case specs.SignedJoinSpec():
                 kept = left.distinct_rows + right.distinct_rows
                 return Cost(changes * SIGNED_JOIN_ROW + self._changes(spec) * SIGNED_JOIN_PAIR, kept)
+            case LeavingJoinSpec():
+                return Cost(2 * changes * JOIN_ROW + self._changes(spec) * JOIN_PAIR, left.rows + right.rows)
             case specs.JoinSpec():
                 return Cost(changes * JOIN_ROW + self._changes(spec) * JOIN_PAIR, left.rows + right.rows)
             case specs.CombineSpec():

@@ -15,7 +15,7 @@ from sash.logical.nodes import Combination, Pairing
 from sash.logical.patterns import Pattern
 from sash.logical.statistics import UNBOUNDED_SECONDS, Statistics
 from sash.physical import specs
-from sash.physical.expiry_specs import DistinctSpec
+from sash.physical.expiry_specs import DistinctSpec, LeavingJoinSpec
 from sash.physical.over import OverSpec
 from sash.physical.selectivity import selectivity
 from sash.physical.specs import PortSpec, Spec
@@ -198,6 +198,11 @@ def _over(spec: OverSpec, below: Estimate) -> Estimate:
     return replace(below, rate=below.changes * (1 + touched), values=values, premature=1.0)
 
 
+def _leaving_join(spec: LeavingJoinSpec, left: Estimate, right: Estimate) -> Estimate:
+    pairs = _join(spec, left, right)
+    return replace(pairs, values=tuple(pairs.values[column] for column in spec.columns))
+
+
 def _distinct(spec: DistinctSpec, below: Estimate) -> Estimate:
     columns = range(len(below.values))
     rate = below.rate * exp(-below.rows / below.domain(columns))
@@ -239,6 +244,7 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.TopSpec: _top,
     OverSpec: _over,
     DistinctSpec: _distinct,
+    LeavingJoinSpec: _leaving_join,
     specs.SequenceSpec: _sequence,
     specs.InsertionsSpec: _stream,
     specs.DeletionsSpec: _stream,

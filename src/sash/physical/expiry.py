@@ -4,7 +4,7 @@ Placement gives plans whose rows carry their expiry as far up as they can; below
 expiration stands an `Expire`. Here such a plan becomes what the strategy wants. `negative` is no matter of this file: there,
 placement lets every window send negative rows.
 
-    auto              DISTINCT remembers only the youngest copy of a row
+    auto              DISTINCT remembers only the youngest copy of a row; a join of two windows keeps no pairs
     direct            as placed
     time-message      windows announce when rows leave; joins pass messages on without looking at their other side
     piggyback         the same, messages being merged with what follows them in an arc
@@ -24,6 +24,7 @@ from sash.physical.expiry_specs import (
     AnnounceSpec,
     DistinctSpec,
     InputExpireSpec,
+    LeavingJoinSpec,
     MessageExpireSpec,
     MessageJoinSpec,
     MessageLookupSpec,
@@ -48,6 +49,7 @@ from sash.physical.specs import (
     UnionAllSpec,
 )
 from sash.scalar.nodes import Column
+from sash.schema import FOREVER
 
 EXPIRING = (Pattern.WEAKEST, Pattern.WEAK)
 SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
@@ -55,9 +57,26 @@ SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
 EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec)
 
 
-def remember_the_youngest(spec: Spec) -> Spec:
+def suit_the_pattern(spec: Spec) -> Spec:
+    """Operators that know in which order the rows of their input leave."""
+    spec = over_inputs(spec, suit_the_pattern)
+    return _leaving_join(spec) if isinstance(spec, ExpireSpec) else _remember_the_youngest(spec)
+
+
+def _leaving_join(spec: ExpireSpec) -> Spec:
+    """A join of two windows finds the pairs of a row that leaves again, faster than a store of all pairs would give them."""
+    join, columns, names = spec.input, None, spec.schema.names
+    if isinstance(join, ProjectSpec) and all(isinstance(e, Column) for e in join.expressions):
+        columns = tuple(e.index for e in join.expressions if isinstance(e, Column))
+        join = join.input
+    if type(join) is not JoinSpec or any(side.lifetime in (None, FOREVER) for side in join.inputs):
+        return spec
+    columns = tuple(range(len(join.schema))) if columns is None else columns
+    return LeavingJoinSpec(join.left, join.right, join.left_keys, join.right_keys, columns, names)
+
+
+def _remember_the_youngest(spec: Spec) -> Spec:
     """DISTINCT over rows that carry their expiry need not see them leave."""
-    spec = over_inputs(spec, remember_the_youngest)
     if not isinstance(spec, GroupBySpec) or spec.calls or not spec.keys or not isinstance(spec.input, ExpireSpec):
         return spec
     below = spec.input.input

@@ -8,14 +8,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from sash.logical.patterns import Pattern
 from sash.physical.specs import FilterSpec, JoinSpec, LookupSpec, ProjectSpec, Spec, UnarySpec, UnionAllSpec
+from sash.schema import Field, Schema
 
 
 @dataclass(frozen=True)
 class DistinctSpec(UnarySpec):
     """Every row once, of an input whose rows carry their expiry."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class LeavingJoinSpec(JoinSpec):
+    """Some columns of a join of two windows, as signed changes."""
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        fields = self.left.schema.fields + self.right.schema.fields
+        return Schema(tuple(Field(n, fields[c].type) for n, c in zip(self.names, self.columns, strict=True)))
 
     @property
     def pattern(self) -> Pattern:

@@ -17,7 +17,7 @@ from sash.physical.as_of import AsOfSpec
 from sash.physical.choose import Choice
 from sash.physical.cost import Costs
 from sash.physical.estimates import Estimates
-from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, MessageExpireSpec
+from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, LeavingJoinSpec, MessageExpireSpec
 from sash.physical.over import OverSpec
 from sash.physical.placement import Expiry
 from sash.physical.reached import ReachedSpec
@@ -55,6 +55,7 @@ _KEPT: dict[type[Spec], str] = {
     AsOfSpec: "tree of rows per side and key, in the order of what is compared",
     ReachedSpec: "tree of rows with an instant ahead, by the next one",
     OverSpec: "tree of rows in order, per partition",
+    LeavingJoinSpec: "log of rows per side, chained by key; no pairs",
     DistinctSpec: "the youngest copy of every row",
     AnnounceSpec: "when rows leave",
     MessageExpireSpec: "rows by expiry, until a message says so",

@@ -15,7 +15,7 @@ from enum import Enum
 
 from sash.logical.patterns import Pattern
 from sash.physical.expiry import over_inputs
-from sash.physical.expiry_specs import DistinctSpec
+from sash.physical.expiry_specs import DistinctSpec, LeavingJoinSpec
 from sash.physical.paper_specs import (
     BucketDistinctSpec,
     BucketJoinSpec,
@@ -83,11 +83,20 @@ def _aware(longest: int) -> Callable[[Spec], Spec]:
         spec = over_inputs(spec, aware)
         if isinstance(spec, DistinctSpec):
             return ListDistinctSpec(spec.input, is_plain=False)
+        if isinstance(spec, LeavingJoinSpec):
+            return PartitionExpireSpec(_columns_of(spec), PARTITIONS, longest)
         if isinstance(spec, ExpireSpec) and spec.input.pattern is Pattern.WEAK:
             return PartitionExpireSpec(spec.input, PARTITIONS, longest)
         return _bucket_join(spec)
 
     return aware
+
+
+def _columns_of(spec: LeavingJoinSpec) -> Spec:
+    """The pairs as rows that carry their expiry: the papers keep them."""
+    join = BucketJoinSpec(spec.left, spec.right, spec.left_keys, spec.right_keys)
+    types, names = join.schema.types, join.schema.names
+    return ProjectSpec(join, tuple(Column(c, types[c], names[c]) for c in spec.columns), spec.names)
 
 
 def _bucket_join(spec: Spec) -> Spec:

@@ -44,7 +44,7 @@ from sash.logical.reached import Reached
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
 from sash.physical.as_of import AsOfSpec
-from sash.physical.expiry import remember_the_youngest, tell_the_time, wait_for_input
+from sash.physical.expiry import suit_the_pattern, tell_the_time, wait_for_input
 from sash.physical.over import OverSpec
 from sash.physical.reached import ReachedSpec, time_port
 from sash.physical.specs import (
@@ -110,7 +110,7 @@ def _as_placed(spec: Spec) -> Spec:
 
 
 _STRATEGIES: dict[Expiry, Callable[[Spec], Spec]] = {
-    Expiry.AUTO: remember_the_youngest,
+    Expiry.AUTO: suit_the_pattern,
     Expiry.TIME_MESSAGE: partial(tell_the_time, merges=False),
     Expiry.PIGGYBACK: partial(tell_the_time, merges=True),
     Expiry.INPUT_TRIGGERED: wait_for_input,

@@ -14,6 +14,7 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels.join import EXPIRY, EXTRA, OLDEST, TAIL, forget_expired, pass_expired
+from sash.schema import FOREVER
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 from sash.state.lanes import string_lanes
@@ -38,6 +39,12 @@ class RowLog:
 
     def __len__(self) -> int:
         return int(self.registers[TAIL] - self.registers[OLDEST])
+
+    @property
+    def first_expiry(self) -> int:
+        """Of the row at the head; FOREVER if there is none."""
+        place = int(self.registers[OLDEST]) & (len(self.lines) - 1)
+        return int(self.lines[place, self._expiry]) if len(self) else FOREVER
 
     def alive(self, now: int) -> int:
         """How many rows have not expired."""

@@ -1,0 +1,148 @@
+"""`sash bench patterns`: what is measured, and the tables and figures made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sash.bench.patterns import STRATEGIES, Measured, Run, measure
+from sash.bench.patterns_input import QUERIES, Input, Query, favorites, generated, recorded
+from sash.bench.report import Options, Report
+from sash.physical.papers import Stores
+
+Sizes = dict[Stores, tuple[int, ...]]
+SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000, 200_000), Stores.PAPERS: (2_000, 20_000, 100_000)}
+QUICK_SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000), Stores.PAPERS: (2_000, 10_000)}
+RECORDED_SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000), Stores.PAPERS: (2_000, 20_000)}  # a third of the log is one link
+ROWS = {Stores.ENGINE: 50_000, Stores.PAPERS: 1_000}  # of each link, measured once the windows are full
+LARGEST_RESULT = 20_000  # windows above this make Query 5 with the join first too large to keep
+PAPER_QUERIES = ("Query 1", "Query 2", "Query 4")
+SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+COLOURS = dict(zip(STRATEGIES, ("#1f5fa8", "#6aa84f", "#c0392b", "#e69138", "#8e5ea2", "#9a9a9a"), strict=True))
+
+
+def run(options: Options) -> list[Report]:
+    reports = []
+    for input_, sizes in _inputs(options):
+        for stores in (Stores.PAPERS, Stores.ENGINE):
+            reports.append(_times(input_, stores, sizes[stores], options))
+    generated_input = generated(40_000)
+    return [*reports, _join_work(generated_input, options), _delays(generated_input, options)]
+
+
+def _inputs(options: Options) -> Iterator[tuple[Input, Sizes]]:
+    sizes = QUICK_SIZES if options.quick else SIZES
+    longest = max(max(some) + (options.rows or ROWS[stores]) for stores, some in sizes.items())
+    yield generated(longest), sizes
+    if options.connections is not None:
+        yield recorded(options.connections, 50_000), RECORDED_SIZES
+
+
+def _times(input_: Input, stores: Stores, sizes: Sequence[int], options: Options) -> Report:
+    found: list[Measured] = []
+    for query in _queries(stores):
+        for size in sizes:
+            rows = min(options.rows or ROWS[stores], len(input_.links[0]) - size)
+            if ("negation up" in query.name and size > LARGEST_RESULT) or rows <= 0:
+                continue
+            options.say(f"{stores.value} stores, {input_.name}, {query.name}, {size:,} rows")
+            found += measure(query, input_, size, rows, options.repeat or (1 if options.quick else 3), stores)
+    used = [strategy for strategy in STRATEGIES if any(one.strategy == strategy for one in found)]
+    lines = [_line(group, used) for group in _groups(found)]
+    columns = ("query, window", "auto over negative", "bytes negative/auto", *used)
+    title = f"Expiry strategies over the {stores.value}'s stores, {input_.name}: CPU nanoseconds a row"
+    if stores is Stores.PAPERS:
+        title = f"Expiry strategies over the stores of the papers, {input_.name}: CPU nanoseconds a row"
+    numbers = [
+        {"query": one.query, "window": one.window, "stores": one.stores.value, "strategy": one.strategy, "input": input_.name,
+         "nanoseconds": one.nanoseconds, **one.facts}
+        for one in found
+    ]  # fmt: skip
+    return Report(title, columns, lines, numbers, draw=lambda path: _draw(found, used, path))
+
+
+def _queries(stores: Stores) -> Sequence[Query]:
+    return QUERIES if stores is Stores.ENGINE else [query for query in QUERIES if query.name.startswith(PAPER_QUERIES)]
+
+
+def _groups(found: Sequence[Measured]) -> list[dict[str, Measured]]:
+    """Of one query and window, by strategy."""
+    groups: dict[tuple[str, int], dict[str, Measured]] = {}
+    for one in found:
+        groups.setdefault((one.query, one.window), {})[one.strategy] = one
+    return list(groups.values())
+
+
+def _line(group: dict[str, Measured], used: Sequence[str]) -> list[str]:
+    auto, negative = group["auto"], group["negative"]
+    space = negative.facts["state_bytes"] / max(1, auto.facts["state_bytes"])
+    times = [f"{group[strategy].median:,.0f}" if strategy in group else "" for strategy in used]
+    return [f"{auto.query}, {auto.window:,}", f"{negative.median / auto.median:.2f}", f"{space:.1f}", *times]
+
+
+def _join_work(input_: Input, options: Options) -> Report:
+    """Seed 000, figures 8 and 9: what a join has to do, and what it sends up, by the number of its results."""
+    lines: list[list[str]] = []
+    numbers: list[dict[str, object]] = []
+    base = next(query for query in QUERIES if query.name == "Q2 of seed 000")
+    for protocol in ("FEW", "MANY"):
+        for strategy in STRATEGIES:
+            options.say(f"join work, {strategy}")
+            query = replace(base, sql=base.sql.replace("FEW", protocol))
+            facts = _facts(query, input_, strategy)
+            sent, matches = facts["above_join"], facts["above_join"]["positive"] / max(1, facts["probes"])
+            leaving = (sent["negative"] + sent["messages"]) / max(1, sent["positive"])
+            lines.append([f"{'few' if protocol == 'FEW' else 'many'} results, {strategy}", f"{facts['probes']:,}",
+                          f"{sent['positive']:,}", f"{sent['negative']:,}", f"{sent['messages']:,}", f"{leaving:.3f}"])
+            numbers.append({"protocol": protocol, "strategy": strategy, "leaving": leaving, "matches": matches, **facts})
+    columns = ("Q2 of seed 000", "probes", "positive", "negative", "messages", "leaving/positive")
+    return Report("What a join does and sends up (seed 000, figures 8 and 9)", columns, lines, numbers)
+
+
+def _delays(input_: Input, options: Options) -> Report:
+    """Seed 000, figure 7: how late input-triggered answers are, by the share of rows that join."""
+    lines: list[list[str]] = []
+    numbers: list[dict[str, object]] = []
+    base = next(query for query in QUERIES if query.name == "Q1 of seed 000")
+    for share in SHARES:
+        options.say(f"delay, {share:.0%} of the rows join")
+        some = replace(input_, table=favorites(input_.links[0], share))
+        delay = _facts(base, some, "input-triggered")["delay"] or {"average": 0.0, "p99": 0.0, "maximum": 0.0}
+        lines.append([f"{share:.0%}", *(f"{1000 * delay[name]:.2f}" for name in ("average", "p99", "maximum")), "0.00"])
+        numbers.append({"share": share, **delay})
+    columns = ("share of rows that join", "average ms", "p99 ms", "maximum ms", "all other strategies")
+    notes = ("In the time of the stream, which has one row in a millisecond.",)
+    return Report("Delay of input-triggered answers (seed 000, figure 7)", columns, lines, numbers, notes)
+
+
+def _facts(query: Query, input_: Input, strategy: str) -> dict[str, Any]:
+    run = Run(query, input_, 10_000, strategy, Stores.ENGINE)
+    run.play(10_000, 20_000)
+    facts = run.facts()
+    run.close()
+    return facts
+
+
+def _draw(found: Sequence[Measured], used: Sequence[str], path: Path) -> None:
+    """One panel a query; both axes are logarithmic."""
+    from matplotlib import pyplot
+
+    queries = list(dict.fromkeys(one.query for one in found))
+    rows = -(-len(queries) // 4)
+    figure, axes = pyplot.subplots(rows, 4, figsize=(12.4, 2.9 * rows), squeeze=False, layout="constrained")
+    for axis, query in zip(axes.flat, queries, strict=False):
+        for strategy in used:
+            some = [one for one in found if one.query == query and one.strategy == strategy]
+            axis.plot([one.window for one in some], [one.median for one in some], marker="o", markersize=3, label=strategy,
+                      color=COLOURS[strategy])
+        axis.set(xscale="log", yscale="log", title=query)
+        axis.grid(True, which="major", alpha=0.3)
+    for axis in axes.flat[len(queries) :]:
+        axis.set_axis_off()
+    axes.flat[0].legend(frameon=False, fontsize="x-small")
+    figure.supxlabel("rows in a window", fontsize="medium")
+    figure.supylabel("nanoseconds of CPU a row", fontsize="medium")
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)

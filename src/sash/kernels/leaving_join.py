@@ -1,0 +1,152 @@
+"""Join of two windows that also says when pairs leave, without keeping any.
+
+    arrivals      left  ·   ·       ·            each is paired with the rows of the other side that are alive
+    expirations   left           ·  ·            each again with those that it was, or came to be, paired with and that still live
+
+Rows leave a log in the order they came, so the next one to leave is at its head. At one instant what leaves comes first; when
+both rows of a pair leave together, the left one takes it along.
+"""
+
+from __future__ import annotations
+
+from sash.deltas import Int64s
+from sash.kernels.compiling import inlined, kernel
+from sash.kernels.hashing import equal_lanes, hash_lanes
+from sash.kernels.join import (
+    CHAIN,
+    EXPIRY,
+    LEFT,
+    NOBODY,
+    OLDEST,
+    RIGHT,
+    TAIL,
+    WEIGHT,
+    enter_log,
+    look_ahead,
+    newest_alive,
+    next_alive,
+)
+from sash.kernels.prefetching import prefetch
+from sash.kernels.rows import has_null
+from sash.schema import FOREVER
+
+SOON = 8  # rows before the head of a log that are made ready
+
+
+@inlined
+def head_expiry(width: int, registers: Int64s, lines: Int64s) -> int:
+    if registers[OLDEST] == registers[TAIL]:
+        return FOREVER
+    return lines[registers[OLDEST] & (len(lines) - 1), width + EXPIRY]
+
+
+@inlined
+def write_columns(
+    left: Int64s, i: int, right: Int64s, j: int, lanes: Int64s, bits: Int64s, values: int, out: Int64s, n: int
+) -> None:
+    """`lanes` has lines (is right, from, to), `bits` lines (is right, from lane, bit, to lane, bit)."""
+    for k in range(len(lanes)):
+        out[n, lanes[k, 2]] = right[j, lanes[k, 1]] if lanes[k, 0] else left[i, lanes[k, 1]]
+    for lane in range(values, out.shape[1]):
+        out[n, lane] = 0
+    for k in range(len(bits)):
+        mask = right[j, bits[k, 1]] if bits[k, 0] else left[i, bits[k, 1]]
+        out[n, bits[k, 3]] |= (mask >> bits[k, 2] & 1) << bits[k, 4]
+
+
+@inlined
+def make_ready(lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -> None:
+    """Ask for the bucket of a row that will leave soon."""
+    row = registers[OLDEST] + SOON
+    if row < registers[TAIL]:
+        prefetch(table, hash_lanes(lines, row & (len(lines) - 1), lanes) & (len(table) - 1))
+
+
+@kernel
+def join_leaving(
+    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, l_hashes: Int64s, r_rows: Int64s, r_ts: Int64s,
+    r_expiry: Int64s, r_weight: Int64s, r_hashes: Int64s, now: int, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
+    r_masks: Int64s, lanes: Int64s, bits: Int64s, values: int, cursor: Int64s, l_registers: Int64s, l_lines: Int64s,
+    l_table: Int64s, r_registers: Int64s, r_lines: Int64s, r_table: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+) -> int:
+    """Stops when its output is full, with `cursor` at the event at hand; is through when all arrivals, and all rows that leave
+    before `now`, are."""
+    l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
+    while True:
+        i, j, row = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1
+        arrives_left = l_ts[i] if i < len(l_ts) else FOREVER
+        arrives_right = r_ts[j] if j < len(r_ts) else FOREVER
+        leaves_left, leaves_right = head_expiry(l_width, l_registers, l_lines), head_expiry(r_width, r_registers, r_lines)
+        leaves, arrives = min(leaves_left, leaves_right), min(arrives_left, arrives_right)
+        if leaves < now and leaves <= arrives:
+            if leaves_left <= leaves_right:
+                line = l_registers[OLDEST] & (len(l_lines) - 1)
+                if cursor[CHAIN] == 0:
+                    make_ready(l_lanes, l_registers, l_lines, r_table)
+                    hash_ = hash_lanes(l_lines, line, l_lanes)
+                    row = newest_alive(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
+                while row != NOBODY:
+                    other = row & (len(r_lines) - 1)
+                    if equal_lanes(l_lines, line, l_lanes, r_lines, other, r_lanes):
+                        if n == len(out_ts):
+                            cursor[CHAIN] = row + 1
+                            return n
+                        write_columns(l_lines, line, r_lines, other, lanes, bits, values, out_rows, n)
+                        out_ts[n] = leaves
+                        out_weight[n] = -l_lines[line, l_width + WEIGHT] * r_lines[other, r_width + WEIGHT]
+                        n += 1
+                    row = next_alive(row, leaves - 1, r_width, r_registers[OLDEST], r_lines)
+                l_registers[OLDEST] += 1
+            else:
+                line = r_registers[OLDEST] & (len(r_lines) - 1)
+                if cursor[CHAIN] == 0:
+                    make_ready(r_lanes, r_registers, r_lines, l_table)
+                    hash_ = hash_lanes(r_lines, line, r_lanes)
+                    row = newest_alive(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
+                while row != NOBODY:
+                    other = row & (len(l_lines) - 1)
+                    if equal_lanes(r_lines, line, r_lanes, l_lines, other, l_lanes):
+                        if n == len(out_ts):
+                            cursor[CHAIN] = row + 1
+                            return n
+                        write_columns(l_lines, other, r_lines, line, lanes, bits, values, out_rows, n)
+                        out_ts[n] = leaves
+                        out_weight[n] = -r_lines[line, r_width + WEIGHT] * l_lines[other, l_width + WEIGHT]
+                        n += 1
+                    row = next_alive(row, leaves - 1, l_width, l_registers[OLDEST], l_lines)
+                r_registers[OLDEST] += 1
+        elif arrives == FOREVER:
+            return n
+        elif arrives_left <= arrives_right:
+            if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
+                look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
+                enter_log(l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table)
+                row = newest_alive(l_hashes[i], arrives, r_width, r_registers[OLDEST], r_lines, r_table)
+            while row != NOBODY:
+                other = row & (len(r_lines) - 1)
+                if equal_lanes(l_rows, i, l_lanes, r_lines, other, r_lanes):
+                    if n == len(out_ts):
+                        cursor[CHAIN] = row + 1
+                        return n
+                    write_columns(l_rows, i, r_lines, other, lanes, bits, values, out_rows, n)
+                    out_ts[n], out_weight[n] = arrives, l_weight[i] * r_lines[other, r_width + WEIGHT]
+                    n += 1
+                row = next_alive(row, arrives, r_width, r_registers[OLDEST], r_lines)
+            cursor[LEFT] += 1
+        else:
+            if cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
+                look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
+                enter_log(r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table)
+                row = newest_alive(r_hashes[j], arrives, l_width, l_registers[OLDEST], l_lines, l_table)
+            while row != NOBODY:
+                other = row & (len(l_lines) - 1)
+                if equal_lanes(r_rows, j, r_lanes, l_lines, other, l_lanes):
+                    if n == len(out_ts):
+                        cursor[CHAIN] = row + 1
+                        return n
+                    write_columns(l_lines, other, r_rows, j, lanes, bits, values, out_rows, n)
+                    out_ts[n], out_weight[n] = arrives, r_weight[j] * l_lines[other, l_width + WEIGHT]
+                    n += 1
+                row = next_alive(row, arrives, l_width, l_registers[OLDEST], l_lines)
+            cursor[RIGHT] += 1
+        cursor[CHAIN] = 0

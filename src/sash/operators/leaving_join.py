@@ -1,0 +1,84 @@
+"""Equi-join of two windows whose result is wanted as signed changes.
+
+Delta rule:  + as Join gives them; - when the first of the two rows of a pair leaves: the pairs of a row are found anew then
+State:       a log of rows per side, chained by key; no pair is kept
+Output:      signed; only the columns that are wanted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s
+from sash.kernels.leaving_join import join_leaving
+from sash.operators.base import Operator, Surroundings
+from sash.operators.join import Side
+from sash.operators.pieces import Pieces
+from sash.physical.expiry_specs import LeavingJoinSpec
+from sash.state.row_log import RowLog
+
+
+class LeavingJoin(Operator):
+    """Pair every row that comes, and again when it leaves, with the live rows of the other side."""
+
+    def __init__(self, spec: LeavingJoinSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        scope, interner = surroundings.scope, surroundings.interner
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._logs = (
+            RowLog(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
+            RowLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+        )
+        self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
+        self._lanes, self._bits = _moves(spec)
+
+    @property
+    def kept(self) -> int:
+        return sum(map(len, self._logs))
+
+    def due(self) -> int:
+        return min(log.first_expiry for log in self._logs)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = inputs
+        before = self.kept
+        for log, delta in zip(self._logs, inputs, strict=True):
+            log.reserve(len(delta), int(self._reached[0]))
+        hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, 2 * (len(left) + len(right)))
+        while True:
+            out = pieces.next()
+            count = self._join(left, right, hashes, now, cursor, *out.room)
+            out.add(count)
+            if out.count < len(out.ts):
+                break
+        self._reached[0] = now - 1
+        self.probes += 2 * (len(left) + len(right)) + before - self.kept
+        return pieces.delta()
+
+    def _join(
+        self, left: Delta, right: Delta, hashes: tuple[Int64s, Int64s], now: int, cursor: Int64s, rows: Int64s, ts: Int64s,
+        _: Int64s, weight: Int64s,
+    ) -> int:
+        l_log, r_log = self._logs
+        count: int = join_leaving(
+            left.rows, left.ts, left.expiry, left.weight, hashes[0], right.rows, right.ts, right.expiry, right.weight, hashes[1],
+            now, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._lanes, self._bits,
+            self.layout.values, cursor, l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table,
+            rows, ts, weight,
+        )
+        return count
+
+
+def _moves(spec: LeavingJoinSpec) -> tuple[Int64s, Int64s]:
+    """From where to where columns are copied: lanes, and bits of masks."""
+    sides, lanes, bits = (spec.left.layout, spec.right.layout), [], []
+    for place, column in enumerate(spec.columns):
+        is_right = int(column >= len(sides[0].schema))
+        own, index = sides[is_right], column - is_right * len(sides[0].schema)
+        for lane in range(own.schema.types[index].lanes):
+            lanes.append((is_right, own.lanes[index] + lane, spec.layout.lanes[place] + lane))
+        bits.append((is_right, *own.mask(index), *spec.layout.mask(place)))
+    return np.array(lanes, np.int64).reshape(len(lanes), 3), np.array(bits, np.int64).reshape(len(bits), 5)

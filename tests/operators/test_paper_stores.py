@@ -1,0 +1,44 @@
+"""The stores of the papers give what the engine's own give: lists are slow, not wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sash.bench.patterns import Run, measure
+from sash.bench.patterns_input import QUERIES, Input, Query, favorites
+from sash.physical.papers import Stores
+
+JOIN, SOURCES, PAIRS, TWO = (QUERIES[place] for place in (1, 2, 3, 5))
+
+
+def made(rows: int, values: int, seed: int) -> Input:
+    """Links whose rows often share an instant with those of another link."""
+    chance = np.random.default_rng(seed)
+    links = []
+    for _ in range(3):
+        lanes = np.zeros((rows, 5), np.int64)
+        lanes[:, 0] = np.arange(rows) * 1000 + chance.integers(0, 2, rows)
+        lanes[:, 1:4] = chance.integers(0, (2, values, values), (rows, 3))
+        links.append(lanes)
+    return Input("made", tuple(links), favorites(links[0], 0.5), few=0, many=1)
+
+
+@pytest.mark.parametrize("query", [JOIN, SOURCES, PAIRS, TWO], ids=lambda query: query.name)
+@pytest.mark.parametrize("values", [1, 6, 300])
+def test_lists_give_the_same_changes(query: Query, values: int) -> None:
+    input_ = made(700, values, values)
+    for strategy in ("auto", "direct", "negative"):
+        engine, papers = (Run(query, input_, 150, strategy, stores) for stores in (Stores.ENGINE, Stores.PAPERS))
+        for start, stop in input_.steps(97, 700):
+            mine, theirs = engine.step(start, stop), papers.step(start, stop)
+            assert [one.tolist() for one in (mine.ts, mine.weight)] == [one.tolist() for one in (theirs.ts, theirs.weight)]
+            assert mine.rows.tolist() == theirs.rows.tolist()
+
+
+def test_the_benchmark_checks_that_strategies_agree() -> None:
+    """Also with so many pairs that a calendar is laid out anew between two messages."""
+    found = {one.strategy: one for one in measure(JOIN, made(3_000, 40, 5), 1_000, 2_000, 1, Stores.ENGINE)}
+    assert len(found) == 6 and all(one.median > 0 for one in found.values())
+    assert found["negative"].facts["probes"] > 1.5 * found["time-message"].facts["probes"]
+    assert found["auto"].facts["state_bytes"] < found["negative"].facts["state_bytes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ import pyarrow as pa
 from sash.errors import SashError, choices
 from sash.logical.explain import explain
 from sash.logical.nodes import Plan
-from sash.logical.rewrite import read_since
 from sash.logical.streams import StreamSpec
 from sash.logical.user_aggregates import UserAggregate
 from sash.optimizer.optimize import optimize
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
 from sash.physical.placement import Expiry, place_view
+from sash.queries import Queries
 from sash.scalar.build import function_names
 from sash.scalar.user_functions import UserFunction
 from sash.sql.binder import bind
@@ -52,10 +53,12 @@ class Declarations(ABC):
         self.base = base  # relative paths of sources start here
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
-        self._since: dict[str, int] = {}  # of every view, the moment of its creation
+        self.queries = Queries()
 
     def execute(self, sql: str) -> pa.Table | None:
         """Carry out statements, one after the other; the last one's table, if it gives one."""
+        if self._repeats_a_query(sql):
+            return None
         result: pa.Table | None = None
         for statement in parse_statements(sql):
             result = self._carry_out(statement)
@@ -74,13 +77,17 @@ class Declarations(ABC):
             types = tuple(parse_type(parameter) for parameter in parameters)
             self.catalog.code[name.lower()] = UserFunction(name, types, parse_type(returns), code)
 
-    def _moment(self) -> int:
-        """A number that is greater whenever rows have come since it was asked for; 0 before the first one."""
-        return 0
+    @abstractmethod
+    def _view_created(self, view: ViewDefinition) -> None:
+        """A materialized view is in the catalog: run it; an error if it cannot be run."""
 
     @abstractmethod
-    def _changed(self) -> None:
-        """The catalog is not what it was."""
+    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+        """A materialized view is not in the catalog any more; if it is replaced, its rows are still of use to the next one."""
+
+    @abstractmethod
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never."""
 
     @abstractmethod
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None: ...
@@ -100,7 +107,7 @@ class Declarations(ABC):
         elif isinstance(statement, Describe):
             return self._describe(statement.name.text)
         elif isinstance(statement, Explain):
-            return pa.table({"plan": self.explain(self._subject(statement)).splitlines()})
+            return pa.table({"plan": self._explained(statement).splitlines()})
         elif isinstance(statement, Query):
             raise SashError(
                 "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
@@ -109,36 +116,68 @@ class Declarations(ABC):
 
     def _define(self, statement: Definition) -> None:
         """A view that cannot be run is refused at once, and nothing is changed."""
-        before = dict(self.catalog.views)
+        views, macros = dict(self.catalog.views), dict(self.catalog.macros)
         if not define(statement, self.catalog):
             return
-        if isinstance(statement, CreateView) and statement.is_materialized:
-            name = statement.name.text.lower()
-            if name not in before or before[name].plan != self.catalog.views[name].plan:
-                self._since[name] = self._moment()
-            try:
-                with within(statement.source.text), at(statement.name):
-                    place_view(optimize(self._view(statement.name.text).plan), 1, self.expiry)
-            except SashError:
-                self.catalog.views = before
-                raise
-        self._changed()
+        if macros != self.catalog.macros:
+            self.queries.forget_texts()
+        name = statement.name.text
+        old, new = views.get(name.lower()), self.catalog.views.get(name.lower())
+        if old is new:
+            return
+        try:
+            with within(statement.source.text), at(statement.name):
+                self._view_changed(old, new)
+        except SashError:
+            self.catalog.views = views
+            raise
 
-    def explain(self, plan: Plan) -> str:
-        """What a plan means, and how it will be run."""
+    def _view_changed(self, old: ViewDefinition | None, new: ViewDefinition | None) -> None:
+        was, will_be = old is not None and old.is_materialized, new is not None and new.is_materialized
+        if will_be and new is not None:
+            place_view(optimize(new.plan), 1, self.expiry)
+        if old is not None and new is not None and (was, old.name, old.plan) == (will_be, new.name, new.plan):
+            return
+        if was and old is not None:
+            self._view_dropped(old.name, is_replaced=will_be)
+        if will_be and new is not None:
+            self._view_created(new)
+            self.queries.learn_text(new)
+
+    def _repeats_a_query(self, sql: str) -> bool:
+        """A view of a query whose text is known, and runs, needs no parsing."""
+        found = self.queries.repeated(sql, self.catalog)
+        if found is None:
+            return False
+        self.catalog.add(found)
+        try:
+            self._view_created(found)
+        except SashError:
+            self.catalog.remove(found.name)
+            raise
+        return True
+
+    def explain(self, plan: Plan, view: str = "") -> str:
+        """What a plan means, and how it will be run; of a view, with whom it shares operators."""
         best = optimize(plan)
-        return f"{explain(best)}\n\n{explain_view(best, self.expiry)}"
+        shared = self.queries.sharing_text(place_view(best, 1, self.expiry)[0], view)
+        return f"{explain(best)}\n\n{explain_view(best, self.expiry)}" + (f"\n\n{shared}" if shared else "")
 
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
-        views = {v.name: read_since(optimize(v.plan), self._since[v.name.lower()]) for v in self.materialized().values()}
+        views = {view.name: optimize(view.plan) for view in self.materialized().values()}
         return plan_job(self.catalog.streams, views, shards, self.expiry)
 
-    def _subject(self, statement: Explain) -> Plan:
+    def _explained(self, statement: Explain) -> str:
         subject = statement.subject
-        return self._view(subject.text).plan if isinstance(subject, Name) else bind(subject, self.catalog)
+        if not isinstance(subject, Name):
+            return self.explain(bind(subject, self.catalog))
+        view = self._view(subject.text)
+        return self.explain(view.plan, view.name)
 
     def _show(self, kind: str) -> pa.Table:
+        if kind == "QUERIES":
+            return self.queries.table(self.catalog, self.complete_since)
         if kind == "VIEWS":
             views = self.catalog.views.values()
             return pa.table(

@@ -21,15 +21,15 @@ from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
-from sash.schema import BEGINNING
 from sash.sources.batches import batches
 from sash.sources.convert import convert
 from sash.sources.read import read
 from sash.sources.splits import Split
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
+from sash.sql.catalog import ViewDefinition
 from sash.sql.statements import Advance
 from sash.state.arena import Arena
-from sash.tables import TableRows, stamped
+from sash.tables import TableRows
 
 PUSH_ROWS = 1 << 18  # a larger push is worked off in pieces
 
@@ -80,29 +80,30 @@ class Database(Declarations):
     """An engine in this process."""
 
     def __init__(
-        self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto"
+        self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto",
+        *, backfill: bool = True,
     ) -> None:
         super().__init__(base or Path.cwd(), expiry)
+        self._job = Job((), (), (), 1, 1, remembers=backfill)
         self._clock = clock
         self._arena = Arena.anonymous()
         self._last_arrival = 0
         self._host: EmbeddedHost | None = None
         self._tables: dict[str, TableRows] = {}
-        self._moments, self._has_new_rows = 0, False
-        self._table_instant = BEGINNING - 1
+        self._has_rows, self._creations = False, 0
 
     def push(self, name: str, rows: Any) -> None:
         """Rows of a stream: dicts, tuples, columns, Arrow or pandas. They become part of every answer at once."""
         spec = self._stream(name)
         result = convert(spec, rows)
-        batch = self._table_change(self._table(spec).insert(result.batch)) if spec.is_table else result.batch
+        batch = self._table(spec).insert(result.batch) if spec.is_table else result.batch
         self._take(spec, batch, result.dead)
 
     def delete(self, name: str, rows: Any) -> None:
         """Rows leave a table, each once."""
         spec = self._stream(name)
         result = convert(spec, rows)
-        self._take(spec, self._table_change(self._table(spec).delete(result.batch)), result.dead)
+        self._take(spec, self._table(spec).delete(result.batch), result.dead)
 
     def advance(self, to: str | int, stream: str = "") -> None:
         """Time moves to an instant without data: no row before it will come any more."""
@@ -121,7 +122,20 @@ class Database(Declarations):
     def changes(self, name: str) -> pa.Table:
         """All changes of a view that are final, in order: _op, _ts, then its columns."""
         host, found = self._running(), self._kept_view(name)
-        return pa.Table.from_batches(host.changes[found], changes_schema(host.job.view(found).schema))
+        return pa.Table.from_batches(host.changes(found), changes_schema(host.views[found].view.schema))
+
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never, it is right for rows since its creation.
+
+        A view that was there before the first row is complete since the beginning of the calendar.
+        """
+        since = self._running().views[self._kept_view(name)].complete_since
+        return None if since is None else datetime(1970, 1, 1) + timedelta(microseconds=since)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that operators and ports hold."""
+        return self._running().state_bytes
 
     def late(self, name: str) -> pa.Table:
         """Rows of a stream that came too late."""
@@ -156,11 +170,12 @@ class Database(Declarations):
 
     def final(self, name: str) -> pa.Table:
         """The answer as far as it is final."""
-        return self._running().live[self._kept_view(name)].rows()
+        return self._running().final(self._kept_view(name))
 
     def _packets(self, split: Split) -> Iterable[Packet]:
         spec = self._stream(split.stream)
         result = read(spec, split)
+        self._has_rows = True
         if spec.is_table:
             self._table(spec).insert(result.batch)
         arrival = self._arrival(spec, result.batch.num_rows)
@@ -169,18 +184,25 @@ class Database(Declarations):
     def _table(self, spec: StreamSpec) -> TableRows:
         return self._tables.setdefault(spec.name, TableRows(spec))
 
-    def _table_change(self, change: pa.RecordBatch) -> pa.RecordBatch:
-        """Every change of a table has an instant of its own, not before anything that is final."""
-        self._table_instant = max(self._table_instant + 1, self._running().now)
-        return stamped(change, self._table_instant)
-
     def job(self) -> Job:
-        return self.planned(1)
+        return self._job
 
-    def _changed(self) -> None:
-        """Statements changed what is to run: build it anew over the same state."""
+    def _view_created(self, view: ViewDefinition) -> None:
+        self._creations += 1
+        moment = self._creations if self._has_rows else 0
+        placed = self.queries.place(view, 1, self.expiry, moment, remembers=self._job.remembers)
+        self.queries.add(placed, view.plan)
+        known = {stream.name for stream in self._job.streams}
+        self._job = self._job.with_view(placed, self.catalog.streams.values())
         if self._host is not None:
-            self._host = self._host.rebuilt(self.job(), {name: table.rows() for name, table in self._tables.items()})
+            new = {name: table.rows() for name, table in self._tables.items() if not (self._job.remembers and name in known)}
+            self._host.add(placed, self._job, new)
+
+    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+        self.queries.remove(name)
+        self._job = self._job.without_view(name)
+        if self._host is not None:
+            self._host.drop(name, self._job, is_replaced=is_replaced)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         if isinstance(change, InsertRows):
@@ -191,26 +213,22 @@ class Database(Declarations):
             batch = table.update(dict(change.assignments), change.predicate)
         else:
             batch = table.delete_where(change.predicate)
-        self._take(change.table, self._table_change(batch), convert(change.table, []).dead)
+        self._take(change.table, batch, convert(change.table, []).dead)
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time, statement.stream.text if statement.stream else "")
 
     def _running(self) -> EmbeddedHost:
         if self._host is None:
-            self._host = EmbeddedHost(self.job(), self._arena)
+            self._host = EmbeddedHost(self._job, self._arena)
         return self._host
-
-    def _moment(self) -> int:
-        self._moments += self._has_new_rows
-        self._has_new_rows = False
-        return self._moments
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
-        self._has_new_rows = True
+        self._has_rows = True
         if all(stream.name != spec.name for stream in host.job.streams):
-            return  # nobody reads it
+            host.unread(spec, batch, self._arrival(spec, batch.num_rows))
+            return
         for start in range(0, max(1, batch.num_rows), PUSH_ROWS):
             piece = batch.slice(start, PUSH_ROWS)
             host.take(spec.name, piece, dead if start == 0 else dead.slice(0, 0), self._arrival(spec, piece.num_rows))

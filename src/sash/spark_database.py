@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from sash.runtime.progress import Progress
 from sash.session import Answer, parse_instant
 from sash.spark.host import SparkHost
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
+from sash.sql.catalog import ViewDefinition
 from sash.sql.statements import Advance
 
 if TYPE_CHECKING:
@@ -121,8 +123,14 @@ class SparkDatabase(Declarations):
                 frames[stream.name] = spark.readStream.format(form).options(**options).load()
         return frames
 
-    def _changed(self) -> None:
+    def _view_created(self, view: ViewDefinition) -> None:
         self._not_started("the views cannot change")
+
+    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+        self._not_started("the views cannot change")
+
+    def complete_since(self, name: str) -> datetime | None:
+        return None
 
     def _not_started(self, what: str) -> None:
         if self._host is not None:

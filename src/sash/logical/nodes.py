@@ -23,7 +23,7 @@ class Scan:
     schema: Schema
     is_table: bool = False
     updates: Updates = Updates.NEVER  # tables only
-    since: int = 0  # a view that is created after rows have come reads only later ones, and shares nothing with older views
+    since: int = 0  # the creation of a view that shares nothing with older ones; 0: it shares what it can
 
 
 @dataclass(frozen=True)

@@ -46,12 +46,16 @@ def explain_view(plan: Plan, expiry: Expiry) -> str:
     return "\n".join(_lines(spec))
 
 
+def operator_text(spec: Spec) -> str:
+    """One operator, without what is below it."""
+    return f"{type(spec).__name__.removesuffix('Spec')}{_port(spec)}"
+
+
 def _lines(spec: Spec) -> Iterator[str]:
-    name = type(spec).__name__.removesuffix("Spec")
     kept = "ring of live rows" if isinstance(spec, ExpireSpec) and spec.input.pattern < 2 else _KEPT.get(type(spec), "")
     if isinstance(spec, ExpireSpec) and not kept:
         kept = "heap of live rows"
-    yield f"{name}{_port(spec)}  [{spec.pattern}]" + (f"  keeps: {kept}" if kept else "")
+    yield f"{operator_text(spec)}  [{spec.pattern}]" + (f"  keeps: {kept}" if kept else "")
     below = (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs
     for child in below:
         is_last = child is below[-1]

@@ -63,7 +63,6 @@ from sash.physical.specs import (
     TimeWindowSpec,
     TopSpec,
     UnionAllSpec,
-    beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.scalar.nodes import Column
@@ -261,8 +260,8 @@ class Placement:
 
 
 def _streams(plan: Plan) -> tuple[str, ...]:
-    """The names of the streams that a plan reads, with the moment from which on."""
-    return tuple(sorted(beginning(scan.name, scan.since) for scan in scans(plan) if not scan.is_table))
+    """The names of the streams that a plan reads."""
+    return tuple(sorted(scan.name for scan in scans(plan) if not scan.is_table))
 
 
 def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:

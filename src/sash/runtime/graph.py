@@ -10,7 +10,7 @@ lies beyond waits in the arc, which is the only state of the graph itself: clock
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings
@@ -18,7 +18,7 @@ from sash.operators.build import build
 from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING
-from sash.state.arena import Arena
+from sash.state.arena import Scopes
 from sash.state.interner import Interner
 from sash.state.queue import DeltaQueue
 
@@ -46,7 +46,7 @@ class Graph:
     """Runs the specs of some sinks."""
 
     def __init__(
-        self, sinks: Iterable[Spec], arena: Arena, interner: Interner, failures: Failures, *, is_first_shard: bool = True
+        self, sinks: Iterable[Spec], arena: Scopes, interner: Interner, failures: Failures, *, is_first_shard: bool = True
     ) -> None:
         self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
         self._arena, self._interner, self._failures = arena, interner, failures
@@ -61,22 +61,36 @@ class Graph:
     def specs(self) -> set[Spec]:
         return set(self._nodes)
 
+    def add(self, spec: Spec) -> None:
+        """Run one more spec from now on, over the state that it finds."""
+        self._add(spec)
+
+    def keep(self, sinks: Iterable[Spec]) -> set[Spec]:
+        """Run only these sinks from now on; the specs that are gone."""
+        needed: set[Spec] = set()
+        for spec in sinks:
+            _collect(spec, needed)
+        gone = set(self._nodes) - needed
+        for spec in gone:
+            del self._nodes[spec]
+            self._interner.release(spec.fingerprint)
+        if gone:
+            for node in self._nodes.values():
+                node.readers = [(reader, side) for reader, side in node.readers if reader.spec in needed]
+        return gone
+
     def step(
-        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Mapping[str, int | None],
-        newcomers: Mapping[PortSpec, Delta] | None = None, known: set[Spec] | None = None,
+        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Mapping[str, int | None]
     ) -> dict[Spec, Feed]:
         """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
 
         `begins` are the instants of the first rows of all streams.
-        `newcomers` are changes only for those readers of a port that are not `known`: what others have seen already.
         """
         wanted, results = set(sinks), {}
         for spec, node in self._nodes.items():
             feed = feeds[spec] if isinstance(spec, PortSpec) else self._work(node, begins)
             for reader, side in node.readers:
                 reader.feeds[side] = feed
-                if newcomers and known is not None and isinstance(spec, PortSpec) and reader.spec not in known:
-                    reader.feeds[side] = replace(feed, delta=newcomers.get(spec, feed.delta))
             if spec in wanted:
                 results[spec] = feed
         return results
@@ -102,10 +116,12 @@ class Graph:
             return self._nodes[spec]
         sources = [self._add(below) for below in spec.inputs]
         scope = self._arena.scope(spec.fingerprint)
-        operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
-        queues = [
-            DeltaQueue(below.layout, scope.scope(f"waiting {side}"), self._interner) for side, below in enumerate(spec.inputs)
-        ]
+        with self._interner.owned(spec.fingerprint):
+            operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
+            queues = [
+                DeltaQueue(below.layout, scope.scope(f"waiting {side}"), self._interner)
+                for side, below in enumerate(spec.inputs)
+            ]
         node = Node(spec, operator, [NO_FEED] * len(sources), queues)
         for side, source in enumerate(sources):
             source.readers.append((node, side))
@@ -114,6 +130,13 @@ class Graph:
 
 
 NO_FEED = Feed(Delta.empty(0), BEGINNING)
+
+
+def _collect(spec: Spec, found: set[Spec]) -> None:
+    if spec not in found:
+        found.add(spec)
+        for below in spec.inputs:
+            _collect(below, found)
 
 
 def _due(delta: Delta, queue: DeltaQueue, now: int) -> Delta:

@@ -204,7 +204,8 @@ class SparkHost:
             facts = []
             for packet in collected(packets):
                 if packet.cargo is Cargo.NET:
-                    answers[packet.name].add(pa.Table.from_batches([packet.batch()]))
+                    for name in self.job.names_like(packet.name):
+                        answers[name].add(pa.Table.from_batches([packet.batch()]))
                 elif packet.cargo is Cargo.FACTS and packet.name == STAGE:
                     facts.append(packet.facts())
             now = time.monotonic()
@@ -249,7 +250,8 @@ class SparkHost:
             told = look(
                 self._spark, job, lambda level: looking_stage(job, settings, level, self._make_engine, version)
             )
-        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == name]
+        first = self.job.names_like(name)[0]
+        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == first]
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -137,7 +137,7 @@ class Keeper:
 
     def _outside(self, made: list[Packet], batch: int, packets: list[Packet], arena: Arena) -> list[Packet]:
         """Write what is for the outside; keep the rest, and add the facts of this step."""
-        written = write_outputs(self.settings.output, batch, self.shard, made)
+        written = write_outputs(self.settings.output, batch, self.shard, made, self.job.twins)
         facts = written.facts() | {"state": arena.used}
         if self.level == 1 and self.shard == 0:
             facts |= _input_facts(packets)

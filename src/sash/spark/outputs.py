@@ -9,7 +9,7 @@ A batch that is answered again replaces its files by equal ones, so a plain read
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -34,8 +34,10 @@ class Written:
         return {ending: self.rows[cargo] for cargo, ending in ENDINGS.items()}
 
 
-def write_outputs(output: Folder, batch: int, shard: int, packets: Iterable[Packet]) -> Written:
-    """Write the packets for files, one file for every view or stream that has some."""
+def write_outputs(
+    output: Folder, batch: int, shard: int, packets: Iterable[Packet], twins: Mapping[str, Sequence[str]] | None = None
+) -> Written:
+    """Write the packets for files, one file for every view or stream that has some; a view's also for its twins."""
     groups: dict[tuple[Cargo, str], list[pa.RecordBatch]] = {}
     rest = []
     for packet in packets:
@@ -47,8 +49,9 @@ def write_outputs(output: Folder, batch: int, shard: int, packets: Iterable[Pack
     for (cargo, name), batches in groups.items():
         table = pa.Table.from_batches(batches)
         rows[cargo] += table.num_rows
-        if table.num_rows:
-            _put(folder_of(output, name, cargo), f"batch-{batch:08d}-shard-{shard:03d}.parquet", table)
+        for twin in (twins or {}).get(name, (name,)) if cargo is Cargo.CHANGES else (name,):
+            if table.num_rows:
+                _put(folder_of(output, twin, cargo), f"batch-{batch:08d}-shard-{shard:03d}.parquet", table)
     return Written(rows, rest)
 
 

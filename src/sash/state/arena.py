@@ -17,7 +17,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -167,6 +167,12 @@ class Arena:
                 self._free.setdefault(extent, []).append(place)
                 place += extent
             place = entry.offset + entry.extent
+
+
+class Scopes(Protocol):
+    """Whatever gives a store its part of an arena."""
+
+    def scope(self, name: str) -> Scope: ...
 
 
 class Scope:

@@ -6,7 +6,8 @@ they still have; the others are forgotten, so its size follows the windows and n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,8 @@ class Interner:
         self._free = scope.array("free", FIRST_CODES)
         self._table = scope.array("table", 4 * FIRST_CODES)
         self._registers[strings.NEXT_CODE] = max(1, self._registers[strings.NEXT_CODE])
-        self._holders: list[Holder] = []
+        self._holders: dict[str, list[Holder]] = {}  # by owner
+        self._owner = ""
         self._sweep_at = 8 * FIRST_CODES
 
     @property
@@ -74,14 +76,36 @@ class Interner:
 
     def hold(self, holder: Holder) -> None:
         """Ask this holder too, before anything is forgotten."""
-        self._holders.append(holder)
+        self._holders.setdefault(self._owner, []).append(holder)
+
+    @contextmanager
+    def owned(self, owner: str) -> Iterator[None]:
+        """Holders that come meanwhile are this owner's, until `release`."""
+        before, self._owner = self._owner, owner
+        try:
+            yield
+        finally:
+            self._owner = before
+
+    def release(self, owner: str) -> None:
+        """The stores of an owner are gone."""
+        self._holders.pop(owner, None)
+
+    @contextmanager
+    def borrowed(self) -> Iterator[None]:
+        """Holders that come meanwhile are not asked later."""
+        before = {owner: list(holders) for owner, holders in self._holders.items()}
+        try:
+            yield
+        finally:
+            self._holders = before
 
     def sweep(self) -> None:
         """Forget what nobody holds, if there is much to win. Only between two steps: deltas under way are not asked."""
         if self.count < self._sweep_at:
             return
         alive = np.zeros(int(self._registers[strings.NEXT_CODE]), np.bool_)
-        for holder in self._holders:
+        for holder in [holder for holders in self._holders.values() for holder in holders]:
             rows, lanes = holder()
             strings.mark_codes(rows, lanes, alive)
         alive[0] = False

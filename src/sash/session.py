@@ -29,7 +29,7 @@ from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
 from sash.sql.statements import Advance
 from sash.state.arena import Arena
-from sash.tables import TableRows
+from sash.tables import TableRows, changed_rows
 
 PUSH_ROWS = 1 << 18  # a larger push is worked off in pieces
 
@@ -208,12 +208,7 @@ class Database(Declarations):
         if isinstance(change, InsertRows):
             self.push(change.into.name, list(change.rows))
             return
-        table = self._table(change.table)
-        if isinstance(change, UpdateRows):
-            batch = table.update(dict(change.assignments), change.predicate)
-        else:
-            batch = table.delete_where(change.predicate)
-        self._take(change.table, batch, convert(change.table, []).dead)
+        self._take(change.table, changed_rows(self._table(change.table), change), convert(change.table, []).dead)
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time, statement.stream.text if statement.stream else "")

@@ -1,4 +1,4 @@
-"""Tables of an embedded session: what they hold, and statements as changes of it.
+"""The tables of a session: what they hold, and statements as changes of it.
 
 A change of a table is a batch of rows, each with a weight: +1 for a row that enters, -1 for one that leaves. An UPDATE is both
 at one instant. Which instant that is, shards say when they take it in.
@@ -19,6 +19,8 @@ from sash.runtime.live import LiveView
 from sash.runtime.packing import WEIGHT
 from sash.scalar.evaluate import Failures, evaluate
 from sash.scalar.nodes import Expression
+from sash.sources.convert import convert
+from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 
 
 class TableRows:
@@ -30,6 +32,10 @@ class TableRows:
 
     def rows(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_struct_array(self._live.rows().to_struct_array().combine_chunks())
+
+    def apply(self, change: pa.RecordBatch) -> None:
+        """A change as it was given before."""
+        self._live.add(change)
 
     def insert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return self._changed(batch, np.ones(batch.num_rows, np.int64))
@@ -77,6 +83,15 @@ class TableRows:
             raise SashError(
                 f'table "{self._spec.name}" is a file and only grows', "declare it RETROACTIVE or NON RETROACTIVE to change it"
             )
+
+
+def changed_rows(table: TableRows, change: InsertRows | UpdateRows | DeleteRows) -> pa.RecordBatch:
+    """What a statement changes in a table."""
+    if isinstance(change, InsertRows):
+        return table.insert(convert(change.into, list(change.rows)).batch)
+    if isinstance(change, UpdateRows):
+        return table.update(dict(change.assignments), change.predicate)
+    return table.delete_where(change.predicate)
 
 
 def _weighted(batch: pa.RecordBatch, weights: Int64s) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ from sash.operators.expire import expire
 from sash.operators.filter import Filter
 from sash.operators.group_by import GroupBy
 from sash.operators.join import Join, SignedJoin
-from sash.operators.lookup import Lookup
+from sash.operators.lookup import Lookup, SignedLookup
 from sash.operators.minus import Minus
 from sash.operators.project import Project
 from sash.operators.sequence import sequence
@@ -35,6 +35,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.JoinSpec: Join,
     specs.SignedJoinSpec: SignedJoin,
     specs.LookupSpec: Lookup,
+    specs.SignedLookupSpec: SignedLookup,
     specs.GroupBySpec: GroupBy,
     specs.BeginSpec: Begin,
     specs.InsertionsSpec: Insertions,

@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 
-from sash.errors import SashError
 from sash.logical.nodes import (
     Aggregate,
     Combination,
@@ -58,6 +57,7 @@ from sash.physical.specs import (
     ProjectSpec,
     SequenceSpec,
     SignedJoinSpec,
+    SignedLookupSpec,
     SnapshotsSpec,
     Spec,
     TimeWindowSpec,
@@ -166,7 +166,8 @@ class Placement:
         spec: Spec
         left, right = self._keyed_sides(plan, at_least)
         if is_non_retroactive(plan.right) and not is_non_retroactive(plan.left):
-            spec = _lookup(left.spec, right.spec, plan.left_keys, plan.right_keys)
+            kind = SignedLookupSpec if left.spec.pattern is Pattern.STRICT else LookupSpec
+            spec = kind(left.spec, right.spec, plan.left_keys, plan.right_keys)
         elif Pattern.STRICT in (left.spec.pattern, right.spec.pattern):
             spec = SignedJoinSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys)
         else:
@@ -273,16 +274,6 @@ def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: S
     if isinstance(plan, Insertions):
         return InsertionsSpec(signed(below))
     return DeletionsSpec(signed(below)) if isinstance(plan, Deletions) else SnapshotsSpec(signed(below))
-
-
-def _lookup(left: Spec, right: Spec, left_keys: tuple[int, ...], right_keys: tuple[int, ...]) -> Spec:
-    """Results live as long as the left row, so it need not be kept; one that leaves by a negative row would have to be."""
-    if left.pattern is Pattern.STRICT:
-        raise SashError(
-            "a NON RETROACTIVE table cannot be joined with rows that leave early yet",
-            "use a RANGE window, or declare the table RETROACTIVE",
-        )
-    return LookupSpec(left, right, left_keys, right_keys)
 
 
 def _in_stream_order(spec: Spec) -> Spec:

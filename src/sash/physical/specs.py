@@ -231,6 +231,15 @@ class LookupSpec(JoinSpec):
 
 
 @dataclass(frozen=True)
+class SignedLookupSpec(LookupSpec):
+    """The same for rows that leave by a negative one, which takes back what was given for them."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
 class GroupBySpec(UnarySpec):
     """Groups of signed changes."""
 

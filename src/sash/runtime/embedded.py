@@ -15,7 +15,7 @@ from sash.logical.streams import StreamSpec
 from sash.physical.job import Job, View
 from sash.physical.specs import Spec
 from sash.runtime.live import LiveView
-from sash.runtime.packets import Cargo, Packet, changes_schema, facts_body
+from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
@@ -36,11 +36,10 @@ class Kept:
 
 @dataclass(frozen=True)
 class ShownView:
-    """A view, and where it begins in the changes of its spec, which may be older."""
+    """A view; one that joins others of its spec has all that they have."""
 
     view: View
     kept: Kept
-    first: int = 0  # so many batches of changes were there before it
     began: int = BEGINNING  # at this instant
     complete_since: int | None = BEGINNING  # None: it is right only for the rows in memory when it began, and later ones
 
@@ -69,14 +68,14 @@ class EmbeddedHost:
         if view.spec in self._kept:
             kept = self._kept[view.spec]
             twin = next(shown for shown in self.views.values() if shown.kept is kept)
-            self.views[view.name] = ShownView(view, kept, len(kept.changes), self.now, twin.complete_since)
+            self.views[view.name] = ShownView(view, kept, twin.began, twin.complete_since)
             return
         kept = self._kept[view.spec] = self._by_name[view.name] = Kept(LiveView(view.schema))
         for stream in job.streams:
             self.late.setdefault(stream.name, [])
             self.dead.setdefault(stream.name, [])
         out = self._shard.change(job, list(self._table_packets(tables)))
-        self.views[view.name] = ShownView(view, kept, 0, self.now, self._shard.complete_since(view.spec))
+        self.views[view.name] = ShownView(view, kept, self.now, self._shard.complete_since(view.spec))
         self._take_out(out)
 
     def drop(self, name: str, job: Job, *, is_replaced: bool) -> None:
@@ -103,18 +102,8 @@ class EmbeddedHost:
                 yield from pack_split(self.job, stream, 0, tables[stream.name], NO_DEAD, None)
 
     def changes(self, name: str) -> list[pa.RecordBatch]:
-        """All changes of a view that are final. One that joined others of its spec begins with what these had."""
-        shown = self.views[name]
-        before, since = shown.kept.changes[: shown.first], shown.kept.changes[shown.first :]
-        if not before:
-            return since
-        schema = changes_schema(shown.view.schema)
-        answer = LiveView(shown.view.schema)
-        answer.add_changelog(pa.Table.from_batches(before, schema))
-        rows, at = answer.rows(), before[-1].column("_ts")[-1]
-        marks = [pa.array([1] * rows.num_rows, pa.int8()), pa.array([at] * rows.num_rows, pa.timestamp("us"))]
-        first = pa.Table.from_arrays([*marks, *rows.columns], schema=schema)
-        return [*first.to_batches(), *since]
+        """All changes of a view that are final."""
+        return self.views[name].kept.changes
 
     def taken_changes(self) -> Changes:
         """All changes since the last call; they are kept no longer."""

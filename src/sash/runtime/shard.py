@@ -69,19 +69,21 @@ class Shard:
         out.append(self._facts(own))
         return out
 
-    def change(self, job: Job, tables: Sequence[Packet] = ()) -> list[Packet]:
+    def change(self, job: Job, packets: Sequence[Packet] = ()) -> list[Packet]:
         """Run another job from now on. What both have goes on as it was; what is new begins with what is in memory.
 
-        `tables` are the rows of tables that were not read before.
+        Among the packets are the rows of tables that were not read before, and, for a level that is new, what time it is.
         """
         known, had = self._graph.specs, set(self._intakes)
         self._take_job(job)
         for port in set(self._intakes) - had:
             self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
-        for packet in tables:
-            if packet.cargo is Cargo.ROWS and packet.level == self._level:
+        for packet in packets:
+            if packet.cargo is Cargo.ROWS:
                 self._by_number[packet.port].seed(packet.batch())
-        out = self._back_fill([spec for spec in self._sinks if spec not in known], known)
+            elif packet.cargo is Cargo.CONTROL and "advanced" in packet.facts():
+                self._learn(packet.name, packet.facts())
+        out = self._knowledge() + self._back_fill([spec for spec in self._sinks if spec not in known], known)
         for spec in self._sinks:
             self._graph.add(spec)
         for spec in self._graph.keep(self._sinks):
@@ -97,6 +99,24 @@ class Shard:
     def complete_since(self, spec: Spec) -> int | None:
         """From which instant on a view that is created now is right for all rows that ever came; None: never."""
         return complete_since(reaches(spec), self._intakes, self.now)
+
+    def _knowledge(self) -> list[Packet]:
+        """What time it is, for levels that are new."""
+        if (self._level, self._shard) != (1, 0):
+            return []
+        others = [(level, shard) for level in range(2, self._job.levels + 1) for shard in range(self._job.shards)]
+        told = {"": {"advanced": None, "registers": 1, **{str(n): int(value) for n, value in enumerate(self._registers)}}}
+        told |= {name: clock.told() for name, clock in self._clocks.items()}
+        return [
+            Packet(level, shard, Cargo.CONTROL, name, -1, self._shard, facts_body(facts))
+            for level, shard in others for name, facts in told.items()
+        ]
+
+    def _learn(self, name: str, facts: Mapping[str, int | None]) -> None:
+        if name in self._clocks:
+            self._clocks[name].learn(facts)
+        elif "registers" in facts:
+            self._registers[:] = [facts[str(n)] for n in range(len(self._registers))]
 
     def _take_job(self, job: Job) -> None:
         self._job = job

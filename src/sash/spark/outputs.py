@@ -62,12 +62,25 @@ def folder_of(output: Folder, name: str, cargo: Cargo) -> Folder:
 def prepare_outputs(output: Folder, job: Job) -> None:
     """Begin anew: nothing of an earlier run stays, and folders of changes can be read before the first change."""
     for view in job.views:
-        folder = folder_of(output, view.name, Cargo.CHANGES)
-        _clear(folder)
-        _put(folder, EMPTY, changes_schema(view.schema).empty_table())
+        prepare_view(output, view)
     for stream in job.streams:
         for cargo in (Cargo.LATE, Cargo.DEAD):
             _clear(folder_of(output, stream.name, cargo))
+
+
+def prepare_view(output: Folder, view: View) -> None:
+    folder = folder_of(output, view.name, Cargo.CHANGES)
+    _clear(folder)
+    _put(folder, EMPTY, changes_schema(view.schema).empty_table())
+
+
+def copy_changes(output: Folder, view: View, other: View, before: int) -> None:
+    """Give another view, of the same spec, the changes of all batches before one."""
+    mine, theirs = (folder_of(output, which.name, Cargo.CHANGES) for which in (view, other))
+    for name in mine.names():
+        data = mine.read(name) if name != EMPTY and _batch_of(name) < before else None
+        if data is not None:
+            theirs.put(name, [data])
 
 
 def _clear(folder: Folder) -> None:

@@ -3,7 +3,9 @@
     instances    left rows, one by one, as in sequence.py: those of one row from the youngest back
     pairs        a keyed bag: lanes of a table row | number of the instance that met it; found by that number
 
-A row that leaves takes back what was given for it, whatever the table has become. Of equal rows the oldest leaves first.
+A row that leaves takes back what was given for it, whatever the table has become. Of equal rows the oldest leaves first. At one
+instant rows leave before others come, so the changes of an instant may stand in any order; one that leaves before it has come is
+owed (a bag of rows), and is not paired when it comes.
 """
 
 from __future__ import annotations
@@ -28,9 +30,13 @@ def look_up_signed(
     r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, r_all: Int64s, registers: Int64s,
     table: Int64s, key_table: Int64s, nodes: Int64s, free: Int64s, w_lanes: Int64s, w_registers: Int64s, w_table: Int64s,
     w_stored: Int64s, w_stamps: Int64s, w_links: Int64s, p_all: Int64s, p_key: Int64s, p_registers: Int64s, p_table: Int64s,
-    p_key_table: Int64s, p_nodes: Int64s, p_free: Int64s, pair: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    p_key_table: Int64s, p_nodes: Int64s, p_free: Int64s, pair: Int64s, o_registers: Int64s, o_table: Int64s,
+    o_key_table: Int64s, o_nodes: Int64s, o_free: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
-    """Pair rows that come with a table as it is then; unpair rows that go. `pair` is one line of a pair to work with."""
+    """Pair rows that come with a table as it is then; unpair rows that go, which stand first in their instant.
+
+    `pair` is one line of a pair to work with.
+    """
     l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
         i, j = cursor[LEFT], cursor[RIGHT]
@@ -42,6 +48,10 @@ def look_up_signed(
         while cursor[UNITS] < abs(l_weight[i]) and not has_null(l_rows, i, l_masks):
             partner = cursor[CHAIN] - 1
             if l_weight[i] > 0:
+                if cursor[CHAIN] == 0 and newest_of_key(l_rows, i, w_lanes, o_nodes, w_lanes, o_key_table) != NOBODY:
+                    change_keyed(l_rows, i, 1, w_lanes, w_lanes, o_registers, o_table, o_key_table, o_nodes, o_free)
+                    cursor[UNITS] += 1
+                    continue
                 if cursor[CHAIN] == 0:
                     enter_waiting(l_rows, i, l_ts[i], w_lanes, w_registers, w_table, w_stored, w_stamps, w_links)
                     partner = newest_of_key(l_rows, i, l_lanes, nodes, r_lanes, key_table)
@@ -62,7 +72,9 @@ def look_up_signed(
             else:
                 youngest = youngest_of(l_rows, i, w_lanes, l_masks, w_lanes, w_table, w_stored)
                 if youngest == 0:
-                    break
+                    change_keyed(l_rows, i, -1, w_lanes, w_lanes, o_registers, o_table, o_key_table, o_nodes, o_free)
+                    cursor[UNITS] += 1
+                    continue
                 instance = w_links[youngest, KEY_YOUNGER]
                 pair[0, r_width] = instance
                 if cursor[CHAIN] == 0:

@@ -94,14 +94,14 @@ class Database(Declarations):
 
     def push(self, name: str, rows: Any) -> None:
         """Rows of a stream: dicts, tuples, columns, Arrow or pandas. They become part of every answer at once."""
-        spec = self._stream(name)
+        spec = self._taking_rows(name)
         result = convert(spec, rows)
         batch = self._table(spec).insert(result.batch) if spec.is_table else result.batch
         self._take(spec, batch, result.dead)
 
     def delete(self, name: str, rows: Any) -> None:
         """Rows leave a table, each once."""
-        spec = self._stream(name)
+        spec = self._taking_rows(name)
         result = convert(spec, rows)
         self._take(spec, self._table(spec).delete(result.batch), result.dead)
 
@@ -180,6 +180,12 @@ class Database(Declarations):
             self._table(spec).insert(result.batch)
         arrival = self._arrival(spec, result.batch.num_rows)
         return self._running().packets(spec.name, result.batch, result.dead, arrival)
+
+    def _taking_rows(self, name: str) -> StreamSpec:
+        spec = self._stream(name)
+        if spec.changes_from is not None:
+            raise SashError(f'table "{spec.name}" has its rows from stream "{spec.changes_from}"', "push changes there")
+        return spec
 
     def _table(self, spec: StreamSpec) -> TableRows:
         return self._tables.setdefault(spec.name, TableRows(spec))

@@ -21,6 +21,7 @@ from sash.logical.nodes import (
     Scan,
     Sequence,
     Snapshots,
+    TableChanges,
     Top,
     Window,
     WindowKind,
@@ -69,6 +70,8 @@ def _detail(plan: Plan) -> str:
     match plan:
         case Scan():
             return f"{plan.name} (table)" if plan.is_table else plan.name
+        case TableChanges():
+            return f"by {plan.input.schema.names[plan.sign]}"
         case Window():
             return window_text(plan.spec, plan.schema.names)
         case Filter():

@@ -27,6 +27,22 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class TableChanges:
+    """A table that a stream of changes makes: `sign` is the column that says how often a row comes, or, below 0, goes."""
+
+    input: Scan
+    columns: tuple[int, ...]
+    sign: int
+    names: tuple[str, ...]
+    updates: Updates
+
+    @cached_property
+    def schema(self) -> Schema:
+        types = self.input.schema.types
+        return Schema(tuple(Field(n, types[place]) for n, place in zip(self.names, self.columns, strict=True)))
+
+
+@dataclass(frozen=True)
 class Insertions:
     """ISTREAM: the rows that enter a view, as a stream; what a window on a view reads."""
 
@@ -341,7 +357,7 @@ class Aggregate:
 
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
-Plan = Stream | Window | Filter | Project | Join | Combine | Minus | Top | Emit | Aggregate
+Plan = Stream | TableChanges | Window | Filter | Project | Join | Combine | Minus | Top | Emit | Aggregate
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:

@@ -19,6 +19,7 @@ from sash.operators.minus import Minus
 from sash.operators.project import Project
 from sash.operators.sequence import sequence
 from sash.operators.snapshots import Snapshots
+from sash.operators.table_changes import TableChanges
 from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
 from sash.physical import specs
@@ -47,6 +48,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.TopSpec: top,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
+    specs.TableChangesSpec: TableChanges,
 }
 
 

@@ -29,6 +29,7 @@ from sash.logical.nodes import (
     Scan,
     Sequence,
     Snapshots,
+    TableChanges,
     Top,
     Window,
     WindowKind,
@@ -60,6 +61,7 @@ from sash.physical.specs import (
     SignedLookupSpec,
     SnapshotsSpec,
     Spec,
+    TableChangesSpec,
     TimeWindowSpec,
     TopSpec,
     UnionAllSpec,
@@ -123,6 +125,8 @@ class Placement:
             return self._window(plan, request, at_least)
         if isinstance(plan, Project):
             return self._project(plan, request, at_least)
+        if isinstance(plan, TableChanges):
+            return self._table_changes(plan, request, at_least)
         if isinstance(plan, Join):
             return self._join(plan, at_least)
         if isinstance(plan, Combine):
@@ -159,6 +163,12 @@ class Placement:
         keys = tuple(tuple(sources.index(column) for column in key) for key in below.keys if set(key) <= set(sources))
         # No key left: rows are spread by something that the output does not show.
         return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, keys)
+
+    def _table_changes(self, plan: TableChanges, request: Request, at_least: int) -> Placed:
+        sources: list[int | None] = list(plan.columns)
+        below = self.place(plan.input, _through(request, sources, len(plan.input.schema)), at_least)
+        keys = tuple(tuple(plan.columns.index(c) for c in key) for key in below.keys if set(key) <= set(plan.columns))
+        return Placed(TableChangesSpec(below.spec, plan.columns, plan.sign, plan.names), below.level, keys)
 
     def _join(self, plan: Join, at_least: int) -> Placed:
         if is_non_retroactive(plan.left) and not is_non_retroactive(plan.right):

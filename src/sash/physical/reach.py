@@ -26,6 +26,7 @@ from sash.physical.specs import (
     ProjectSpec,
     SequenceSpec,
     Spec,
+    TableChangesSpec,
     TimeWindowSpec,
 )
 from sash.schema import FOREVER
@@ -72,7 +73,7 @@ def reaches(spec: Spec) -> Reaches:
         return {port: Reach(0, spec.size + 2 * spec.slide) for port in below}
     if isinstance(spec, SequenceSpec) and spec.within is not None and spec.pairing is Pairing.RECENT:
         return {port: reach.plus(spec.within) for port, reach in below.items()}
-    if isinstance(spec, CountWindowSpec | PartitionWindowSpec | SequenceSpec):
+    if isinstance(spec, CountWindowSpec | PartitionWindowSpec | SequenceSpec | TableChangesSpec):
         return {port: reach.plus(FOREVER) for port, reach in below.items()}
     if isinstance(spec, LookupSpec):
         return {port: reach.joined(Reach(is_fresh=True)) for port, reach in below.items()}

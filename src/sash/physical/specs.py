@@ -372,3 +372,21 @@ class EmitSpec(UnarySpec):
     """Signed changes, held until their period ends."""
 
     period: int
+
+
+@dataclass(frozen=True)
+class TableChangesSpec(UnarySpec):
+    """Rows of a stream as changes of a table, by the sign in one of their columns."""
+
+    columns: tuple[int, ...]
+    sign: int
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        types = self.input.schema.types
+        return Schema(tuple(Field(n, types[place]) for n, place in zip(self.names, self.columns, strict=True)))
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT

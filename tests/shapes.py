@@ -153,7 +153,39 @@ OPERATORS = (
            "SELECT b.price, v.n FROM bids [ROWS 4] b LEFT JOIN INNER v ON b.bidder = v.who"),
 )
 
-SHAPES = BASIC + OPERATORS
+OVER = (
+    _shape("over_running", "SELECT auction, bidder, price, SUM(price) OVER w AS s, COUNT(*) OVER w AS n, RANK() OVER w AS r, "
+           "DENSE_RANK() OVER w AS d, PERCENT_RANK() OVER w AS p, CUME_DIST() OVER w AS c "
+           "FROM bids [RANGE 6 SECONDS] WINDOW w AS (PARTITION BY auction ORDER BY price DESC)"),
+    _shape("over_rows", "SELECT bidder, price, AVG(price) OVER w AS a, MIN(tag) OVER w AS t, FIRST_VALUE(price) OVER w AS f, "
+           "LAST_VALUE(tag) OVER w AS l FROM bids [RANGE 7 SECONDS] "
+           "WINDOW w AS (PARTITION BY bidder ORDER BY price, ts ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)"),
+    _shape("over_neighbours", "SELECT ts, price - LAG(price, 1, 0) OVER (PARTITION BY tag ORDER BY ts) AS step, "
+           "LEAD(bidder, 2) OVER (PARTITION BY tag ORDER BY ts) AS later FROM bids [ROWS 9]"),
+    _shape("over_everything", "SELECT seller, amount, MAX(amount) OVER () AS m, COUNT(hot) FILTER (WHERE hot) OVER () AS h, "
+           "NTILE(3) OVER (ORDER BY day, amount) AS part FROM asks [RANGE 5 SECONDS]"),
+    _shape("over_ranges", "SELECT bidder, SUM(auction) OVER (PARTITION BY bidder ORDER BY ts RANGE BETWEEN INTERVAL 2 SECONDS "
+           "PRECEDING AND CURRENT ROW) AS near, COUNT(*) OVER (ORDER BY auction DESC RANGE BETWEEN 1 FOLLOWING AND "
+           "UNBOUNDED FOLLOWING) AS below FROM bids [RANGE 8 SECONDS]"),
+    _shape("over_groups", "SELECT auction, SUM(price) AS s, RANK() OVER (ORDER BY COUNT(*) DESC) AS r, "
+           "SUM(SUM(price)) OVER () AS total FROM bids [RANGE 6 SECONDS] GROUP BY auction"),
+    _shape("over_qualified", "SELECT auction, bidder, price FROM bids [RANGE 6 SECONDS] "
+           "QUALIFY RANK() OVER (PARTITION BY auction ORDER BY price DESC) = 1 AND COUNT(*) OVER (PARTITION BY auction) > 1"),
+    _shape("over_all_numbers", "SELECT bidder, price, ROW_NUMBER() OVER (ORDER BY price, bidder, ts) AS n FROM bids [RANGE 3 SECONDS]"),
+)
+
+AS_OF = (
+    _shape("as_of", "SELECT b.bidder, b.price, a.seller, a.amount FROM bids [RANGE 5 SECONDS] b ASOF JOIN asks [RANGE 8 SECONDS] a "
+           "ON b.auction = a.auction AND b.ts >= a.ts"),
+    _shape("as_of_left", "SELECT b.ts, b.auction, a.seller FROM bids [RANGE 5 SECONDS] b ASOF LEFT JOIN asks [RANGE 4 SECONDS] a "
+           "ON b.auction = a.auction AND b.ts < a.ts"),
+    _shape("as_of_names", "SELECT b.bidder, a.seller, a.day FROM bids [ROWS 7] b ASOF LEFT JOIN asks [RANGE 9 SECONDS] a "
+           "ON a.seller > b.bidder"),
+    _shape("as_of_signed", "SELECT auction, MAX(price) AS best FROM bids [RANGE 8 SECONDS] GROUP BY auction",
+           "SELECT b.bidder, b.price, v.auction, v.best FROM bids [RANGE 5 SECONDS] b ASOF JOIN INNER v ON b.price <= v.best"),
+)
+
+SHAPES = BASIC + OPERATORS + OVER + AS_OF
 
 
 def make_rows(seed: int, count: int) -> dict[str, list[tuple[object, ...]]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sash.scalar.functions import FUNCTIONS
 from sash.sql.binder.aggregate_functions import NAMES
+from sash.sql.binder.over import WINDOW_FUNCTIONS
 
 PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 OPERATORS = {
@@ -22,6 +23,11 @@ Operators are `+ - * / % || = <> < <= > >= <=> AND OR NOT IS [NOT] NULL IN BETWE
 
 """
 
+OVER = """and every aggregate, with `OVER (PARTITION BY … ORDER BY … [ROWS | RANGE | GROUPS BETWEEN … AND …])`, IGNORE NULLS where they
+take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's peers, and without ORDER BY the whole partition. Rows
+that are equal in the order come in the order of the select list's other items, then of whatever else the query reads.
+"""
+
 
 def page() -> str:
     functions = {function.name: function for function in FUNCTIONS.values() if not set(function.names) & OPERATORS}
@@ -31,8 +37,9 @@ def page() -> str:
     ]
     aggregates = ", ".join(f"`{name}`" for name in sorted(NAMES))
     around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense."
+    over = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     table = "\n".join(["| function | takes |", "|---|---|", *lines])
-    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Scalar functions\n\n{table}\n"
+    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Scalar functions\n\n{table}\n"
 
 
 def test_the_page_of_functions_is_up_to_date() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from sash.bench.registry import BENCHMARKS, choose
+from sash.bench.report import Options
 from sash.errors import SashError
 
-EXPIRIES = ("auto", "direct", "negative")
-BENCHMARKS = ("windows", "pipeline")
+EXPIRIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
 INTERRUPTED = 130
 
 
@@ -46,8 +47,12 @@ JOB = click.argument("job", type=click.Path(exists=True, dir_okay=False, path_ty
 @click.option("--until", metavar="TIME", help="Show nothing after this instant; the answer is that at TIME.")
 @click.option("--expiry", type=click.Choice(EXPIRIES), default="auto", show_default=True,
               help="How rows leave: by their expiry as long as possible, or by negative rows from the windows on.")
+@click.option("--schedule", default="auto", show_default=True, metavar="auto|dfs|bfs|rr|memory|batch:K",
+              help="In which order operators run, and how many rows one takes at a time. No answer depends on it.")
 @click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows of every stream in a batch.")
 @click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: parts of the key space  [default: cores]")
+@click.option("--metrics", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
+              help="Write what operators, arcs and views did: rows by sign, time, state, delays.")
 @click.option("--no-flush", is_flag=True, help="Leave the end of the input open: more files may come later.")
 def run(job: Path, engine: str, **options: object) -> None:
     """Run the views of a job over its streams.
@@ -95,23 +100,21 @@ def generate(name: str, rows: int, seed: int, out: Path, format: str) -> None:
         click.echo(path)
 
 
-@main.command()
-@click.argument("names", type=click.Choice(BENCHMARKS), nargs=-1, metavar="[NAME]...")
-@click.option("--quick", is_flag=True, help="Smaller windows, fewer rows.")
-@click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True, help="pipeline: rows a stream.")
-@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True)
-@click.option("--json", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep all numbers.")
-@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.png", help="windows: draw them.")
-def bench(names: tuple[str, ...], **options: object) -> None:
-    """Measure Sash against its limits, in turns, in one run.
+BENCHMARK_LIST = "\n".join(f"  {'*' if one.in_suite else ' '} {one.name:10} {one.what}" for one in BENCHMARKS)
 
-    NAME is windows (the engine against bare loops, over windows of growing size) or pipeline (Sash on Spark against a pipeline
-    without an engine). Without a NAME, both.
-    """
-    from sash.commands.bench import BenchOptions
+
+@main.command(epilog=f"\b\nNAMEs (* run when none is given):\n{BENCHMARK_LIST}")
+@click.argument("names", type=click.Choice([one.name for one in BENCHMARKS]), nargs=-1, metavar="[NAME]...")
+@click.option("--quick", is_flag=True, help="Fewer rows, smaller windows, fewer runs: all in three minutes.")
+@click.option("--rows", type=click.IntRange(min=1000), metavar="N", help="Rows of a stream  [default: as the benchmark likes]")
+@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Runs of everything  [default: as the benchmark likes]")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("bench-results"), show_default=True,
+              metavar="DIR", help="Numbers, tables and figures go here.")
+def bench(names: tuple[str, ...], out: Path, **options: object) -> None:
+    """Measure Sash against its limits, in turns, in one run; ratios first."""
     from sash.commands.bench import bench as run_benchmarks
 
-    run_benchmarks(names or BENCHMARKS, BenchOptions(**options))  # type: ignore[arg-type]
+    run_benchmarks(choose(names), Options(**options), out)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,17 @@ from typing import Any
 import pyarrow as pa
 
 from sash.errors import SashError, choices
-from sash.logical.explain import explain
+from sash.logical.explain import explain_patterns
 from sash.logical.nodes import Plan
+from sash.logical.statistics import NOTHING_KNOWN
 from sash.logical.streams import StreamSpec
 from sash.logical.user_aggregates import UserAggregate
-from sash.optimizer.optimize import optimize
+from sash.physical.choose import choose
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
-from sash.physical.placement import Expiry, place_view
+from sash.physical.placement import Expiry
 from sash.queries import Queries
+from sash.runtime.schedule import parse_schedule
 from sash.scalar.build import function_names
 from sash.scalar.user_functions import UserFunction
 from sash.sql.binder import bind
@@ -45,14 +48,18 @@ from sash.sql.statements import (
 )
 from sash.sql.type_names import parse_type
 
+SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for that
+
 
 class Declarations(ABC):
     """A catalog and the statements that change it."""
 
-    def __init__(self, base: Path, expiry: str = "auto") -> None:
+    def __init__(self, base: Path, expiry: str = "auto", schedule: str = "auto") -> None:
         self.base = base  # relative paths of sources start here
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
+        self.statistics = NOTHING_KNOWN
+        self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self.queries = Queries()
 
     def execute(self, sql: str) -> pa.Table | None:
@@ -135,7 +142,7 @@ class Declarations(ABC):
     def _view_changed(self, old: ViewDefinition | None, new: ViewDefinition | None) -> None:
         was, will_be = old is not None and old.is_materialized, new is not None and new.is_materialized
         if will_be and new is not None:
-            place_view(optimize(new.plan), 1, self.expiry)
+            self.queries.chosen(new.plan, 1, self.expiry, self.statistics)
         if old is not None and new is not None and (was, old.name, old.plan) == (will_be, new.name, new.plan):
             return
         if was and old is not None:
@@ -159,14 +166,22 @@ class Declarations(ABC):
 
     def explain(self, plan: Plan, view: str = "") -> str:
         """What a plan means, and how it will be run; of a view, with whom it shares operators."""
-        best = optimize(plan)
-        shared = self.queries.sharing_text(place_view(best, 1, self.expiry)[0], view)
-        return f"{explain(best)}\n\n{explain_view(best, self.expiry)}" + (f"\n\n{shared}" if shared else "")
+        choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
+        shared = self.queries.sharing_text(choice.placed(1, self.expiry)[0], view)
+        how = explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)
+        return f"{explain_patterns(choice.plan)}\n\n{how}" + (f"\n\n{shared}" if shared else "")
 
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
-        views = {view.name: optimize(view.plan) for view in self.materialized().values()}
-        return plan_job(self.catalog.streams, views, shards, self.expiry)
+        views = {
+            view.name: self.queries.chosen(view.plan, shards, self.expiry, self.statistics)
+            for view in self.materialized().values()
+        }
+        return replace(plan_job(self.catalog.streams, views, shards, self.expiry), schedules=self._all_schedules())
+
+    def _all_schedules(self) -> tuple[tuple[str, str], ...]:
+        kept = {"": "", **{view.name: "" for view in self.materialized().values()}} if len(self._schedules) > 1 else {"": ""}
+        return tuple((name, text) for name, text in self._schedules.items() if name in kept)
 
     def _explained(self, statement: Explain) -> str:
         subject = statement.subject

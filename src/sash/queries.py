@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from sash.logical.nodes import Plan
 from sash.logical.rewrite import read_since
-from sash.optimizer.optimize import optimize
+from sash.logical.statistics import Statistics
+from sash.physical.choose import Choice, choose
 from sash.physical.explain import operator_text
 from sash.physical.job import View
-from sash.physical.placement import Expiry, place_view
+from sash.physical.placement import Expiry
 from sash.physical.reach import can_share, parts
 from sash.physical.specs import PortSpec, Spec
 from sash.sql.catalog import Catalog, ViewDefinition
@@ -30,24 +31,34 @@ class Queries:
         self.views: dict[str, View] = {}
         self._users: dict[Spec, dict[str, None]] = {}  # of a part: the views
         self._plans: dict[Plan, View] = {}  # of running views
+        self._choices: dict[tuple[Plan, int], Choice] = {}
         self._texts: dict[str, ViewDefinition] = {}
 
-    def place(self, definition: ViewDefinition, shards: int, expiry: Expiry, moment: int, *, remembers: bool) -> View:
+    def chosen(self, plan: Plan, shards: int, expiry: Expiry, statistics: Statistics) -> Choice:
+        """How a plan is run: decided once, so that nothing that is declared later changes it."""
+        if (plan, shards) not in self._choices:
+            self._choices[plan, shards] = choose(plan, shards, expiry, statistics)
+        return self._choices[plan, shards]
+
+    def place(
+        self, definition: ViewDefinition, shards: int, expiry: Expiry, statistics: Statistics, moment: int, *, remembers: bool
+    ) -> View:
         """Choose the operators of a view that is created at a moment; 0 is before the first row.
 
         It shares what runs already. Where that is not possible, since too little is remembered, it has its own of everything.
         """
-        plan = optimize(definition.plan)
+        plan = definition.plan
         if plan in self._plans:
             return replace(self._plans[plan], name=definition.name)
-        view = View(definition.name, *place_view(plan, shards, expiry))
+        view = View(definition.name, *self.chosen(plan, shards, expiry, statistics).placed(shards, expiry))
         if moment and not (remembers and can_share(view.spec, set(self._users))):
-            view = View(definition.name, *place_view(read_since(plan, moment), shards, expiry))
+            own = self.chosen(read_since(plan, moment), shards, expiry, statistics)
+            view = View(definition.name, *own.placed(shards, expiry))
         return view
 
     def add(self, view: View, plan: Plan) -> None:
         self.views[view.name] = view
-        self._plans.setdefault(optimize(plan), view)
+        self._plans.setdefault(plan, view)
         for part in parts(view.spec):
             self._users.setdefault(part, {})[view.name] = None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from pathlib import Path
@@ -21,6 +22,7 @@ from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
+from sash.runtime.schedule import parse_schedule
 from sash.sources.batches import batches
 from sash.sources.convert import convert
 from sash.sources.read import read
@@ -81,9 +83,9 @@ class Database(Declarations):
 
     def __init__(
         self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto",
-        *, backfill: bool = True,
+        schedule: str = "auto", *, backfill: bool = True,
     ) -> None:
-        super().__init__(base or Path.cwd(), expiry)
+        super().__init__(base or Path.cwd(), expiry, schedule)
         self._job = Job((), (), (), 1, 1, remembers=backfill)
         self._clock = clock
         self._arena = Arena.anonymous()
@@ -110,6 +112,13 @@ class Database(Declarations):
         host = self._running()
         instant = to if isinstance(to, int) else parse_instant(to, host.event_time)
         host.advance(instant, self._stream(stream).name if stream else "")
+
+    def schedule(self, schedule: str, view: str = "") -> None:
+        """Run operators in another order from now on: all of them, or those of a view. No answer depends on it."""
+        name, text = self._kept_view(view) if view else "", str(parse_schedule(schedule))
+        self._schedules = {**(self._schedules if view else {}), name: text}
+        if self._host is not None:
+            self._host.reschedule(self._all_schedules())
 
     def end(self) -> None:
         """The input is over: everything up to the greatest timestamp is final."""
@@ -146,6 +155,11 @@ class Database(Declarations):
         """Rows of a stream that could not be read, each with the reason."""
         batches = self._running().dead.get(self._stream(name).name, [])
         return pa.Table.from_batches(batches) if batches else pa.table({"reason": pa.array([], pa.string())})
+
+    def metrics(self) -> dict[str, Any]:
+        """What the job has done so far, as plain data: rows through every arc by sign, time and state of every operator, delays
+        of every view (`sash.runtime.metrics`)."""
+        return self._running().metrics()
 
     def failures(self) -> list[tuple[str, int, object]]:
         """Expressions that failed on a row and gave NULL: reason, count and an example."""
@@ -196,10 +210,14 @@ class Database(Declarations):
     def _view_created(self, view: ViewDefinition) -> None:
         self._creations += 1
         moment = self._creations if self._has_rows else 0
-        placed = self.queries.place(view, 1, self.expiry, moment, remembers=self._job.remembers)
+        placed = self.queries.place(
+            view, 1, self.expiry, self.statistics, moment, remembers=self._job.remembers
+        )
         self.queries.add(placed, view.plan)
         known = {stream.name for stream in self._job.streams}
-        self._job = self._job.with_view(placed, self.catalog.streams.values())
+        self._job = replace(
+            self._job.with_view(placed, self.catalog.streams.values()), schedules=self._all_schedules()
+        )
         if self._host is not None:
             new = {name: table.rows() for name, table in self._tables.items() if not (self._job.remembers and name in known)}
             self._host.add(placed, self._job, new)

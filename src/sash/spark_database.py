@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -47,10 +47,10 @@ class SparkDatabase(Declarations):
     def __init__(
         self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,
         output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
-        base: Path | None = None, expiry: str = "auto", until: int | None = None, flush: bool = True,
+        base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
         on_progress: Callable[[Progress], None] | None = None, backfill: bool = True,
     ) -> None:
-        super().__init__(base or Path.cwd(), expiry)
+        super().__init__(base or Path.cwd(), expiry, schedule)
         self._spark = spark
         self._frames: dict[str, DataFrame] = {}
         self._host: SparkHost | None = None
@@ -101,6 +101,10 @@ class SparkDatabase(Declarations):
     def write_answers(self) -> None:
         """Write the answer of every view into the output folder."""
         self._started().write_final()
+
+    def metrics(self) -> dict[str, Any]:
+        """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
+        return self._started().metrics()
 
     def view(self, name: str) -> Answer:
         """The live answer."""
@@ -163,7 +167,9 @@ class SparkDatabase(Declarations):
         if self._host is None:
             return
         self._must_remember()
-        placed = self.queries.place(view, self._shards or 1, self.expiry, self._host.changes_so_far + 1, remembers=True)
+        placed = self.queries.place(
+            view, self._shards or 1, self.expiry, self.statistics, self._host.changes_so_far + 1, remembers=True
+        )
         self._check_frames(placed)
         job = self._host.newest.with_view(placed, self.catalog.streams.values())
         known = {stream.name for stream in self._host.newest.streams}

@@ -50,15 +50,15 @@ def test_the_command_writes_numbers_and_a_figure(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(windows, "SIZES", (10, 100, 1000))
     monkeypatch.setattr(windows, "LEAST_ROWS", 500)
     monkeypatch.setattr(windows, "QUERIES", windows.QUERIES[:2])
-    files = ["--json", str(tmp_path / "numbers.json"), "--figure", str(tmp_path / "windows.png")]
-    result = CliRunner().invoke(main, ["bench", "windows", "--quick", "--repeat", "1", *files])
+    result = CliRunner().invoke(main, ["bench", "windows", "--quick", "--repeat", "1", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "count and sum" in result.output
     numbers = json.loads((tmp_path / "numbers.json").read_text())
     assert [one["window"] for one in numbers["windows"]] == [10, 100, 10, 100]
+    assert "| count and sum |" in (tmp_path / "tables.md").read_text()
     assert (tmp_path / "windows.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_benchmark_that_is_not_there() -> None:
     result = CliRunner().invoke(main, ["bench", "nonsense"])
-    assert result.exit_code == 2 and "'nonsense' is not one of 'windows', 'pipeline'" in result.output
+    assert result.exit_code == 2 and "'nonsense' is not one of 'pipeline', 'windows'" in result.output

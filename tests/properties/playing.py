@@ -13,6 +13,7 @@ import pyarrow as pa
 
 import sash
 from sash.optimizer.optimize import optimize
+from sash.physical.choose import offers
 from sash.physical.job import Job, plan_job
 from sash.physical.placement import Expiry
 from sash.runtime.packets import Cargo, Packet, facts_body
@@ -34,6 +35,7 @@ class Way:
     shards: int = 1
     expiry: Expiry = Expiry.AUTO
     is_optimized: bool = True
+    offer: int | None = None  # which of the ways that a planner may choose from, modulo their number
     restarts: bool = False  # after every push
 
 
@@ -65,6 +67,10 @@ def pushes(db: sash.Database, rows: Streams, way: Way) -> Iterator[tuple[str, Se
 
 def planned(db: sash.Database, way: Way) -> Job:
     views = {view.name: view.plan for view in db.materialized().values()}
+    if way.offer is not None:
+        chosen = {name: offers(plan, way.shards, way.expiry) for name, plan in views.items()}
+        picked = {name: found[way.offer % len(found)].choice for name, found in chosen.items()}
+        return plan_job(db.catalog.streams, picked, way.shards, way.expiry)
     if way.is_optimized:
         views = {name: optimize(plan) for name, plan in views.items()}
     return plan_job(db.catalog.streams, views, way.shards, way.expiry)

@@ -19,7 +19,6 @@ from sash.operators.expire import ExpireInOrder
 from sash.operators.group_by import GroupBy
 from sash.runtime.graph import Graph
 from sash.state.groups import Groups
-from sash.state.queue import DeltaQueue
 from sash.state.ranking import Ranking
 from sash.state.row_log import RowLog
 from shapes import EPOCH, SHAPES, STREAMS, Shape
@@ -100,8 +99,7 @@ def all_held(db: sash.Database) -> dict[str, int]:
     """What every operator and every arc holds, if anything."""
     found, now = {}, db._running().now
     for spec, node in graph(db)._nodes.items():
-        queues: list[DeltaQueue] = node.queues
-        count = sum(len(queue) for queue in queues)
+        count = node.output.rows
         if node.operator is not None:
             count += sum(held(store, now) for store in stores(node.operator))
         if isinstance(node.operator, ExpireInOrder):

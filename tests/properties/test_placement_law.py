@@ -9,12 +9,15 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pytest
 
+from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
+    AggregateCall,
     Combination,
     Combine,
     Deletions,
     Emit,
     Filter,
+    Function,
     Insertions,
     Join,
     Minus,
@@ -30,6 +33,7 @@ from sash.logical.nodes import (
     WindowKind,
     WindowSpec,
 )
+from sash.logical.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.logical.streams import Stamp, StreamSpec
 from sash.optimizer.prune_columns import prune_columns
 from sash.physical.explain import explain_view
@@ -69,6 +73,17 @@ def rows(count: int, stream: Scan | Insertions | Deletions | Snapshots | Sequenc
     return Window(stream, WindowSpec(WindowKind.ROWS, count, partition=partition))
 
 
+def over(plan: Plan, partition: tuple[int, ...]) -> Over:
+    """A running sum, a moving maximum, and the value before."""
+    total, greatest = (AggregateCall(function, 1, INT) for function in (Function.SUM, Function.MAX))
+    calls = (
+        OverCall(total, Frame(Unit.RANGE, None, 0)),
+        OverCall(greatest, Frame(Unit.ROWS, -1, 1)),
+        OverCall(WindowFunction.LAG, Frame(Unit.RANGE, None, 0), 1, INT),
+    )
+    return Over(plan, partition, (Order(1),), calls, ("total", "greatest", "before"))
+
+
 LEFT, RIGHT = project(last(6, A), 1, 2), project(last(9, B), 1, 2)
 PAIRS = Join(LEFT, RIGHT, (0,), (0,), Call("less", (Column(1, INT, "v"), Column(3, INT, "v")), BOOLEAN))
 LEFT_OUTER = Combine(PAIRS, padded(Combine(LEFT, project(PAIRS, 0, 1), Combination.ANTI), 0, 2), Combination.UNION_ALL)
@@ -98,6 +113,12 @@ PLANS: dict[str, Plan] = {
     "top of every key": Top(LEFT, (0,), (Order(1),), 2),
     "numbers of every key": project(Top(LEFT, (0,), (), 2, 0, "place"), 1, 2),
     "top of pairs": Top(project(PAIRS, 1, 3), (0,), (Order(1, is_descending=True),), 1),
+    "as of": project(AsOf(last(6, A), last(9, B), (1,), (1,), 0, 0), 1, 2, 5),
+    "next of every value": AsOf(LEFT, RIGHT, (0,), (0,), 1, 1, is_forward=True, is_strict=True, is_outer=True),
+    "as of without keys": AsOf(LEFT, project(rows(4, B), 1, 2), (), (), 1, 1, is_outer=True),
+    "over every key": project(over(LEFT, (0,)), 2, 3, 4),
+    "over everything": over(LEFT, ()),
+    "over and over": over(over(LEFT, (0,)), (1,)),
     "what leaves the best": last(5, Deletions(BEST)),
     "last of what leaves": rows(3, Deletions(LEFT)),
     "snapshots": Window(Snapshots(BEST), WindowSpec(WindowKind.NOW)),
@@ -157,7 +178,10 @@ def test_nothing_but_the_plan_shows(name: str) -> None:
     for streams in (make_rows(1, 50), make_rows(2, 1)):
         expected = played(plan_job(STREAMS, {"v": plan}, 1), streams, 1)
         assert expected or len(streams["a"]) == 1
-        ways = [(1, 1000, Expiry.NEGATIVE, plan), (3, 1000, Expiry.AUTO, plan), (2, 7, Expiry.AUTO, prune_columns(plan))]
+        ways = [
+            (1, 1000, Expiry.NEGATIVE, plan), (3, 1000, Expiry.AUTO, plan), (2, 7, Expiry.AUTO, prune_columns(plan)),
+            (3, 5, Expiry.TIME_MESSAGE, plan), (2, 1000, Expiry.PIGGYBACK, plan), (1, 3, Expiry.DIRECT, plan),
+        ]
         for shards, size, expiry, way in ways:
             assert played(plan_job(STREAMS, {"v": way}, shards, expiry), streams, size) == expected
 
@@ -176,9 +200,9 @@ def test_rows_travel_no_more_than_they_must(name: str, expected: int) -> None:
 
 
 def test_the_first_rows_are_found_before_they_travel() -> None:
-    lines = explain_view(PLANS["top"], Expiry.AUTO).splitlines()
+    lines = explain_view(PLANS["top"], Expiry.AUTO).splitlines()[1:]
     assert [line.strip(" └─").split("  ")[0] for line in lines[:3]] == ["Top", "Port", "Top"]
-    assert "exchange to one shard, level 2" in lines[1] and "keeps: tree of rows in order" in lines[2]
+    assert "exchange to one shard, level 2" in lines[1] and "tree of rows in order" in lines[2]
 
 
 def test_columns_nobody_reads_are_not_kept() -> None:

@@ -25,6 +25,8 @@ WAYS = {
     "restarts": Way(size=3, seed=2, restarts=True),
     "negative rows": Way(size=3, expiry=Expiry.NEGATIVE),
     "direct expiry": Way(size=3, expiry=Expiry.DIRECT),
+    "another plan": Way(size=3, offer=-1),
+    "yet another plan": Way(size=4, offer=1, shards=2, restarts=True),
     "no optimizer": Way(size=5, is_optimized=False),
     "shards": Way(size=4, seed=3, shards=3),
     "shards of everything else": Way(size=2, seed=4, shards=2, expiry=Expiry.NEGATIVE, is_optimized=False, restarts=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,6 +37,11 @@ def in_order(table: pa.Table) -> list[dict[str, object]]:
     return sorted(table.to_pylist(), key=lambda row: (str(row.get("_ts")), repr(row)))
 
 
+def rows_in(metrics: dict[str, Any], name: str) -> int:
+    """Of all operators of a kind together."""
+    return sum(arc["positive"] for one in metrics["operators"] if one["operator"] == name for arc in one["arcs"])
+
+
 @pytest.mark.parametrize(("shards", "batch_rows"), [(1, None), (3, 97)])
 def test_spark_gives_what_the_embedded_engine_gives(
     spark: SparkSession, folder: Path, embedded: Database, tmp_path: Path, shards: int, batch_rows: int | None
@@ -44,6 +50,7 @@ def test_spark_gives_what_the_embedded_engine_gives(
     db.execute(JOB)
     db.run()
     db.write_answers()
+    metrics = db.metrics()
     for view in VIEWS:
         changes = pq.read_table(tmp_path / f"out/{view}.changes.parquet")
         expected = embedded.changes(view)
@@ -52,6 +59,8 @@ def test_spark_gives_what_the_embedded_engine_gives(
         assert in_order(changes) == in_order(expected)
         assert in_order(db.view(view).to_arrow()) == in_order(embedded.final(view))
         assert pq.read_table(tmp_path / f"out/{view}.parquet").num_rows == embedded.final(view).num_rows
+        assert metrics["views"][view]["changes"] == metrics["views"][view]["delay"]["wall_time"]["count"] == expected.num_rows
+    assert rows_in(metrics, "Expire") == rows_in(embedded.metrics(), "Expire") > 0
     assert in_order(pq.read_table(tmp_path / "out/conn.late.parquet")) == in_order(embedded.late("conn"))
     assert pq.read_table(tmp_path / "out/conn.dead.parquet").num_rows == embedded.dead("conn").num_rows == 3
     db.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from sash.state.arena import Arena
 
@@ -67,3 +69,22 @@ def test_a_file_opened_again_has_the_same_arrays(tmp_path: Path) -> None:
     before = again.size
     again.array("c", (1000, 4))  # goes where b was
     assert again.size == before
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc to count descriptors in")
+def test_an_arena_takes_one_descriptor_however_many_arrays_and_gives_it_back() -> None:
+    before = descriptors()
+    arena = Arena.anonymous()
+    kept = [arena.array(str(number), (10,)) for number in range(100)]
+    assert descriptors() == before + 1
+    fork = arena.fork()
+    fork.array("0", (10,))
+    assert descriptors() == before + 2
+    kept[0][:] = 4
+    del arena, fork
+    assert descriptors() == before
+    assert kept[0].tolist() == [4] * 10

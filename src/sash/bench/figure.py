@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sash.bench.windows import Measured
-from sash.errors import SashError
 
 COLUMNS = 4
 LINES = (("engine", "#1f5fa8", "o"), ("bare", "#9a9a9a", "s"))
@@ -16,11 +15,6 @@ NAMES = {"engine": "Sash", "bare": "bare loop"}
 
 def draw(measured: Sequence[Measured], path: Path) -> None:
     """Both axes are logarithmic; a bar spans all runs."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise SashError("a figure needs matplotlib", "install it with: pip install 'sash[bench]'") from None
-    matplotlib.use("Agg")
     from matplotlib import pyplot
 
     queries = list(dict.fromkeys(one.query for one in measured))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sash.bench.identity import Identity, Recording
 from sash.bench.memory import WorkerMemory
+from sash.bench.report import Options, Report, span
 from sash.generate import generate
 from sash.session import Database
 from sash.spark.host import SparkHost
@@ -30,6 +31,9 @@ LARGE = """
       SELECT a.k, a.v, b.v AS w FROM a [RANGE 1000 SECONDS] JOIN b [RANGE 1000 SECONDS] ON a.k = b.k AND a.v = b.v;"""
 
 
+ROWS, QUICK_ROWS = 1_000_000, 100_000
+
+
 @dataclass(frozen=True)
 class Measured:
     """Rows per second of both pipelines, each run's, and the ratio of their medians."""
@@ -43,6 +47,23 @@ class Measured:
     @property
     def ratio(self) -> float:
         return statistics.median(self.sash) / statistics.median(self.identity)
+
+
+def run(options: Options) -> list[Report]:
+    rows, repeat = options.rows or (QUICK_ROWS if options.quick else ROWS), options.repeat or (2 if options.quick else 3)
+    measured = []
+    for name in JOBS:
+        options.say(name)
+        measured.append(measure_ratio(name, rows, repeat))
+    options.say("memory")
+    memory = measure_memory(rows)
+    lines = [
+        [one.job, f"{one.ratio:.2f}", span(one.sash), span(one.identity), f"{one.changes:,}"] for one in measured
+    ]
+    note = f"windows of {rows:,} rows per side: {memory / 1e9:.2f} GB (PSS) in all Python workers together"
+    numbers = [{**asdict(one), "ratio": one.ratio, "memory": memory} for one in measured]
+    title = f"Spark pipeline against a pipeline without an engine, {2 * rows:,} rows, {repeat} runs each, in turns"
+    return [Report(title, ("job", "of identity", "sash rows/s", "identity rows/s", "changes"), lines, numbers, [note])]
 
 
 def measure_ratio(name: str, rows: int = 1_000_000, repeat: int = 3, shards: int = 2) -> Measured:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import numpy as np
 
+from sash.bench.report import Options, Report, span
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
 from sash.kernels import bare
@@ -151,6 +152,26 @@ class BareRunner:
             rows[0], rows[-1], self._size, now, self._registers, self._rings, self._counts, out.rows, out.ts, out.weight
         )
         return out.slice(0, count)
+
+
+def run(options: Options) -> list[Report]:
+    from sash.bench.figure import draw
+
+    repeat, sizes = options.repeat or (2 if options.quick else 5), SIZES[:-1] if options.quick else SIZES
+    measured = []
+    for query in QUERIES:
+        for size in sizes:
+            options.say(f"{query.name}, {size:,} rows")
+            measured.append(measure(query, size, repeat, options.rows))
+    lines = [
+        [one.query, f"{one.window:,}", f"{one.ratio:.2f}", span(one.engine, ".0f"), span(one.bare, ".0f"),
+         f"{one.changes / one.rows:.1f}"]
+        for one in measured
+    ]
+    columns = ("query", "window", "of bare loop", "engine ns/row", "bare loop ns/row", "changes/row")
+    numbers = [{**asdict(one), "ratio": one.ratio} for one in measured]
+    title = f"Engine against bare loop over growing windows, CPU time, {repeat} runs each, in turns"
+    return [Report(title, columns, lines, numbers, draw=lambda path: draw(measured, path))]
 
 
 def make_input(query: Query, window: int, rows: int, seed: int = 1) -> Input:

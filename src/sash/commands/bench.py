@@ -1,84 +1,60 @@
-"""`sash bench`: measure, and tell the ratios first."""
+"""`sash bench`: measure, print tables with the ratios first, keep numbers, tables and figures in a folder."""
 
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from sash.bench import pipeline, windows
-
-QUICK_ROWS = 100_000
-
-
-@dataclass(frozen=True)
-class BenchOptions:
-    """What the command was told."""
-
-    rows: int
-    repeat: int
-    quick: bool
-    json: Path | None
-    figure: Path | None
+from sash.bench.registry import Benchmark
+from sash.bench.report import Options, Report
+from sash.errors import SashError
 
 
-def bench(names: Sequence[str], options: BenchOptions) -> None:
-    """Run the named benchmarks."""
+def bench(benchmarks: Sequence[Benchmark], options: Options, out: Path) -> None:
+    """Run benchmarks one after the other; what is measured is kept as soon as it is there."""
     console = Console()
-    found: dict[str, list[dict[str, object]]] = {}
-    if "windows" in names:
-        measured = bench_windows(console, options)
-        found["windows"] = [{**asdict(one), "ratio": one.ratio} for one in measured]
-        if options.figure is not None:
-            from sash.bench.figure import draw
-
-            draw(measured, options.figure)
-    if "pipeline" in names:
-        found["pipeline"] = [{**asdict(one), "ratio": one.ratio} for one in bench_pipeline(console, options)]
-    if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=2) + "\n")
-
-
-def bench_windows(console: Console, options: BenchOptions) -> list[windows.Measured]:
-    sizes = windows.SIZES[:-1] if options.quick else windows.SIZES
-    table = Table(title="Engine against bare loop, nanoseconds of CPU a row (least to most)", title_justify="left")
-    for column in ("query", "window", "ratio", "engine", "bare loop", "changes/row"):
-        table.add_column(column, justify="left" if column == "query" else "right")
-    result = []
-    for query in windows.QUERIES:
-        for size in sizes:
-            with console.status(f"{query.name}, {size:,} rows"):
-                one = windows.measure(query, size, options.repeat)
-            spans = [_span(one.engine, ".0f"), _span(one.bare, ".0f")]
-            table.add_row(one.query, f"{size:,}", f"{one.ratio:.2f}", *spans, f"{one.changes / one.rows:.1f}")
-            result.append(one)
-        table.add_section()
-    console.print(table)
-    return result
+    out.mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[Report]] = {}
+    for benchmark in benchmarks:
+        with console.status(benchmark.name) as status:
+            reports = benchmark.run(replace(options, say=lambda what, name=benchmark.name: status.update(f"{name}: {what}")))  # type: ignore[misc]
+        for report in reports:
+            console.print(_table(report))
+            for note in report.notes:
+                console.print(note)
+        found[benchmark.name] = reports
+        _keep(found, out)
+    console.print(f"numbers, tables and figures: {out}")
 
 
-def bench_pipeline(console: Console, options: BenchOptions) -> list[pipeline.Measured]:
-    rows = QUICK_ROWS if options.quick else options.rows
-    table = Table(title=f"Spark pipeline, {2 * rows:,} rows, {options.repeat} runs each, in turns", title_justify="left")
-    for column in ("job", "of identity", "sash rows/s", "identity rows/s", "changes"):
-        table.add_column(column, justify="left" if column == "job" else "right")
-    result = []
-    for name in pipeline.JOBS:
-        with console.status(name):
-            one = pipeline.measure_ratio(name, rows, options.repeat)
-        table.add_row(name, f"{one.ratio:.2f}", _span(one.sash), _span(one.identity), f"{one.changes:,}")
-        result.append(one)
-    console.print(table)
-    with console.status("memory"):
-        memory = pipeline.measure_memory(rows)
-    console.print(f"windows of {rows:,} rows per side: {memory / 1e9:.2f} GB (PSS) in all Python workers together")
-    return result
+def _table(report: Report) -> Table:
+    table = Table(title=report.title, title_justify="left")
+    for place, column in enumerate(report.columns):
+        table.add_column(column, justify="right" if place else "left", no_wrap=not place)
+    for line in report.lines:
+        table.add_row(*line)
+    return table
 
 
-def _span(values: Sequence[float], form: str = ",.0f") -> str:
-    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+def _keep(found: dict[str, list[Report]], out: Path) -> None:
+    numbers = {name: [line for report in reports for line in report.numbers] for name, reports in found.items()}
+    (out / "numbers.json").write_text(json.dumps(numbers, indent=2) + "\n")
+    (out / "tables.md").write_text("\n".join(report.markdown() for reports in found.values() for report in reports))
+    name, reports = list(found.items())[-1]
+    for place, report in enumerate(report for report in reports if report.draw):
+        assert report.draw is not None
+        _need_matplotlib()
+        report.draw(out / (f"{name}-{place + 1}.png" if place else f"{name}.png"))
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib
+    except ImportError:
+        raise SashError("figures need matplotlib", "install it with: pip install 'sash[bench]'") from None
+    matplotlib.use("Agg")

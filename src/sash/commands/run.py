@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sash.commands.files import ChangeFiles
 from sash.commands.job_file import load
@@ -23,9 +26,11 @@ class RunOptions:
     checkpoint: str | None = None
     until: str | None = None
     expiry: str = "auto"
+    schedule: str = "auto"
     batch_rows: int | None = None
     shards: int | None = None
     no_flush: bool = False
+    metrics: Path | None = None
 
     @property
     def base(self) -> Path:
@@ -40,7 +45,7 @@ def run_embedded(options: RunOptions) -> None:
     for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
         if value is not None:
             raise SashError(f"{name} needs --engine spark")
-    db = Database(base=options.base, expiry=options.expiry, backfill=False)
+    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False)
     load(db, options.job)
     _check_sources(db)
     with Report() as report, ChangeFiles(options.output, db.job()) as files:
@@ -51,6 +56,7 @@ def run_embedded(options: RunOptions) -> None:
 
         db.run(options.limit, options.batch_rows, after_batch, flush=not options.no_flush)
         files.write_answers({name: db.final(name) for name in db.materialized()})
+        _write_metrics(db.metrics, report, options)
     _tell(report, options)
 
 
@@ -61,8 +67,8 @@ def run_on_spark(options: RunOptions) -> None:
     with Report() as report:
         db = SparkDatabase(
             local_session, checkpoint=options.checkpoint, output=options.output, shards=options.shards,
-            batch_rows=options.batch_rows, base=options.base, expiry=options.expiry, until=options.limit,
-            flush=not options.no_flush, on_progress=report,
+            batch_rows=options.batch_rows, base=options.base, expiry=options.expiry, schedule=options.schedule,
+            until=options.limit, flush=not options.no_flush, on_progress=report,
         )
         load(db, options.job)
         if options.checkpoint is not None and db.is_finished:
@@ -72,6 +78,7 @@ def run_on_spark(options: RunOptions) -> None:
             db.run()
             if options.output is not None:
                 db.write_answers()
+            _write_metrics(db.metrics, report, options)
         except KeyboardInterrupt:
             way = f"; run again with --checkpoint {options.checkpoint} to go on" if options.checkpoint else ""
             report.say(f"stopped{way}")
@@ -87,6 +94,13 @@ def _check_sources(db: Declarations) -> None:
             raise SashError(
                 f'stream "{stream.name}" has no source', "add WITH (format = 'csv', path = '…') to its CREATE STREAM"
             )
+
+
+def _write_metrics(metrics: Callable[[], dict[str, Any]], report: Report, options: RunOptions) -> None:
+    if options.metrics is not None:
+        last = report.last
+        run = {"rows": last.rows, "changes": last.changes, "late": last.late, "dead": last.dead, "seconds": last.seconds}
+        options.metrics.write_text(json.dumps({"run": run, **metrics()}, indent=2) + "\n")
 
 
 def _tell(report: Report, options: RunOptions) -> None:

@@ -41,6 +41,8 @@ def expire_fifo(
         cursor[0] = i + 1
         if i == len(delta_ts):
             break
+        if delta_weight[i] == 0:
+            continue  # it only tells the time
         copy_row(delta_rows, i, out_rows, n)
         out_ts[n], out_weight[n] = delta_ts[i], delta_weight[i]
         n += 1

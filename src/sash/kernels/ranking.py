@@ -15,9 +15,10 @@ from sash.kernels.tree import COUNT, PARENT, TOTAL, next_node, node_at
 
 # Registers. Free nodes are chained by PARENT, free partitions by NEXT.
 LIVE_NODES, USED_NODES, FREE_NODE, LIVE_PARTITIONS, USED_PARTITIONS, FREE_PARTITION, REGISTERS = 0, 1, 2, 3, 4, 5, 6
-# Fields of a partition; partitions are numbered from 1. AGAINST is what Minus counts on its right side. The others serve a
-# numbered Top during one instant: the least rank that changes, counted from 1; how many rows are added; the next in a list.
-ROOT, AGAINST, TOUCHED, GROWTH, NEXT, PARTITION_FIELDS = 0, 1, 2, 3, 4, 5
+# Fields of a partition; partitions are numbered from 1. AGAINST is what Minus counts on its right side, and the root of the tree
+# of right rows for AsOf. The others serve during one instant: the least rank that changes, counted from 1; how many rows are
+# added; the next in a list; how many rows come after the last that changes.
+ROOT, AGAINST, TOUCHED, GROWTH, NEXT, TAIL, PARTITION_FIELDS = 0, 1, 2, 3, 4, 5, 6
 
 
 @inlined

@@ -44,6 +44,23 @@ def find_row(
 
 
 @kernel
+def count_before(
+    rows: Int64s, i: int, with_equal: bool, stored: Int64s, nodes: Int64s, root: int, orders: Int64s, starts: Int64s,
+    lengths: Int64s, heap: Bytes,
+) -> int:
+    """How many rows come before a row in the order of some first columns; with those that are equal in it, or without."""
+    node, count = root, 0
+    while node:
+        order = compare_ordered(rows, i, stored, node, orders, starts, lengths, heap)
+        if order > 0 or (order == 0 and with_equal):
+            count += nodes[nodes[node, LEFT], TOTAL] + nodes[node, COUNT]
+            node = nodes[node, RIGHT]
+        else:
+            node = nodes[node, LEFT]
+    return count
+
+
+@kernel
 def rank_of(nodes: Int64s, node: int) -> int:
     """How many rows come before those of a node."""
     rank = nodes[nodes[node, LEFT], TOTAL]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sash.logical.as_of import AsOf
 from sash.logical.expression_text import duration_text, expression_text
 from sash.logical.nodes import (
     Aggregate,
@@ -28,6 +29,9 @@ from sash.logical.nodes import (
     WindowSpec,
     inputs,
 )
+from sash.logical.over import Over
+from sash.logical.over_text import call_text
+from sash.logical.propagation import leaving
 from sash.scalar.nodes import Column, Expression
 
 
@@ -39,6 +43,13 @@ def explain(plan: Plan) -> str:
        └─ Scan  bids
     """
     return "\n".join(_lines(plan))
+
+
+def explain_patterns(plan: Plan) -> str:
+    """The same, with the pattern of every edge beside it."""
+    lines, patterns = list(_lines(plan)), list(_patterns(plan))
+    width = max(map(len, lines)) + 3
+    return "\n".join(f"{line:{width}}{pattern}" for line, pattern in zip(lines, patterns, strict=True))
 
 
 def describe(plan: Plan) -> str:
@@ -66,6 +77,12 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield from (f"{'  ' if is_last else '│ '} {line}" for line in rest)
 
 
+def _patterns(plan: Plan) -> Iterator[str]:
+    yield str(leaving(plan))
+    for child in inputs(plan):
+        yield from _patterns(child)
+
+
 def _detail(plan: Plan) -> str:
     match plan:
         case Scan():
@@ -73,7 +90,8 @@ def _detail(plan: Plan) -> str:
         case TableChanges():
             return f"by {plan.input.schema.names[plan.sign]}"
         case Window():
-            return window_text(plan.spec, plan.schema.names)
+            condition = "" if plan.condition is None else f" of {_expression(plan.condition, plan.input)}"
+            return f"{window_text(plan.spec, plan.schema.names)}{condition}"
         case Filter():
             return _expression(plan.predicate, plan.input)
         case Project():
@@ -88,6 +106,10 @@ def _detail(plan: Plan) -> str:
             return " AND ".join(_equalities(plan))
         case Top():
             return _top(plan)
+        case AsOf():
+            return _as_of(plan)
+        case Over():
+            return _over(plan)
         case Sequence():
             return _sequence(plan)
         case Emit():
@@ -96,9 +118,14 @@ def _detail(plan: Plan) -> str:
             return ""
 
 
-def _equalities(plan: Join | Minus | Sequence) -> list[str]:
+def _equalities(plan: Join | AsOf | Minus | Sequence) -> list[str]:
     pairs = zip(plan.left_keys, plan.right_keys, strict=True)
     return [f"{_origin(plan.left, left)} = {_origin(plan.right, right)}" for left, right in pairs]
+
+
+def _as_of(plan: AsOf) -> str:
+    compared = f"{_origin(plan.left, plan.left_at)} {plan.comparison} {_origin(plan.right, plan.right_at)}"
+    return ("LEFT; " if plan.is_outer else "") + " AND ".join([*_equalities(plan), compared])
 
 
 def _conditions(plan: Join | Sequence) -> str:
@@ -122,6 +149,16 @@ def _top(plan: Top) -> str:
         f"numbered AS {plan.numbered}" if plan.numbered else "",
     ]
     return " ".join(part for part in parts if part)
+
+
+def _over(plan: Over) -> str:
+    calls = []
+    for call, name in zip(plan.calls, plan.names, strict=True):
+        aggregate = _call(call.function, plan.input) if isinstance(call.function, AggregateCall) else ""
+        calls.append(_renamed(call_text(call, plan, lambda place: _column(plan.input, place), aggregate), name))
+    partition = f"of every {', '.join(_column(plan.input, place) for place in plan.partition)}" if plan.partition else ""
+    order = f"by {', '.join(_order(part, plan.input) for part in plan.order)}" if plan.order else ""
+    return "; ".join(part for part in (", ".join(calls), " ".join(part for part in (partition, order) if part)) if part)
 
 
 def _order(order: Order, plan: Plan) -> str:
@@ -171,7 +208,7 @@ def _column(plan: Plan, place: int) -> str:
 
 
 def _is_joined(plan: Plan) -> bool:
-    if isinstance(plan, Join | Sequence):
+    if isinstance(plan, Join | AsOf | Sequence):
         return True
     if isinstance(plan, Window):
         return isinstance(plan.input, Sequence)
@@ -180,7 +217,7 @@ def _is_joined(plan: Plan) -> bool:
 
 def _origin(plan: Plan, place: int) -> str:
     """`stream.column` where the column comes straight from a stream, else how it is computed, else its name."""
-    if isinstance(plan, Join | Sequence):
+    if isinstance(plan, Join | AsOf | Sequence):
         width = len(plan.left.schema)
         return _origin(plan.left, place) if place < width else _origin(plan.right, place - width)
     if isinstance(plan, Filter | Window):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from sash.logical.as_of import AsOf
+from sash.logical.over import Over
 from sash.logical.streams import Updates
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
@@ -94,10 +96,14 @@ class WindowSpec:
 
 @dataclass(frozen=True)
 class Window:
-    """A stream cut to a window: from here on a relation that changes with time."""
+    """A stream cut to a window: from here on a relation that changes with time.
+
+    Rows for which the condition is not true never enter, nor do they push others out: a filter below the window.
+    """
 
     input: Stream
     spec: WindowSpec
+    condition: Expression | None = None
 
     @property
     def schema(self) -> Schema:
@@ -357,13 +363,13 @@ class Aggregate:
 
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
-Plan = Stream | TableChanges | Window | Filter | Project | Join | Combine | Minus | Top | Emit | Aggregate
+Plan = Stream | TableChanges | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Emit | Aggregate
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:
     if isinstance(plan, Scan):
         return ()
-    if isinstance(plan, Join | Combine | Minus | Sequence):
+    if isinstance(plan, Join | AsOf | Combine | Minus | Sequence):
         return (plan.left, plan.right)
     return (plan.input,)
 

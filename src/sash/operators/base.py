@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sash.deltas import Delta, Layout
+from sash.operators.delays import Delays
 from sash.scalar.evaluate import Failures
+from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 
@@ -29,6 +31,9 @@ class Surroundings:
 class Operator(ABC):
     """Deltas in, delta out."""
 
+    probes = 0  # rows for which a join looked at its other side, since the operator was built
+    delays: Delays | None = None  # how late it gave what it gave; None for those that hold nothing back
+
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
 
@@ -36,6 +41,22 @@ class Operator(ABC):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         """`begin` is the instant of the first row of any stream below, None while there is none."""
 
+    def due(self) -> int:
+        """Before this instant it gives nothing unless a change comes in. One that cannot tell sees every move of time."""
+        return BEGINNING
+
+    @property
+    def kept(self) -> int:
+        """Rows, or groups, that it remembers."""
+        return 0
+
     @property
     def nothing(self) -> Delta:
         return Delta.empty(self.layout.width)
+
+
+class Timeless(Operator):
+    """Gives nothing by time alone."""
+
+    def due(self) -> int:
+        return FOREVER

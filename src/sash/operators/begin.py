@@ -14,6 +14,7 @@ import numpy as np
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings
 from sash.physical.specs import BeginSpec
+from sash.schema import BEGINNING, FOREVER
 from sash.state.queue import DeltaQueue
 
 
@@ -24,6 +25,10 @@ class Begin(Operator):
         super().__init__(spec.layout)
         self._waiting = DeltaQueue(spec.layout, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self._waiting)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         if begin is None or begin >= now:  # an earlier row may still come
@@ -33,3 +38,6 @@ class Begin(Operator):
         if len(delta) and delta.ts[0] < begin:
             delta = Delta(delta.rows, np.maximum(delta.ts, begin), delta.expiry, delta.weight)
         return delta
+
+    def due(self) -> int:
+        return BEGINNING if len(self._waiting) else FOREVER

@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sash.operators.as_of import AsOf
 from sash.operators.base import Operator, Surroundings
 from sash.operators.begin import Begin
 from sash.operators.changes import Deletions, Insertions
 from sash.operators.combine import Combine, UnionAll
+from sash.operators.distinct import Distinct
 from sash.operators.emit import Emit
 from sash.operators.expire import expire
 from sash.operators.filter import Filter
 from sash.operators.group_by import GroupBy
+from sash.operators.input_expire import InputExpire
 from sash.operators.join import Join, SignedJoin
 from sash.operators.lookup import Lookup, SignedLookup
+from sash.operators.messages import Announce, MessageJoin, MessageLookup, message_expire
 from sash.operators.minus import Minus
+from sash.operators.over import Over
 from sash.operators.project import Project
 from sash.operators.sequence import sequence
 from sash.operators.snapshots import Snapshots
 from sash.operators.table_changes import TableChanges
 from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
-from sash.physical import specs
+from sash.physical import expiry_specs, specs
+from sash.physical.as_of import AsOfSpec
+from sash.physical.over import OverSpec
 from sash.physical.specs import Spec
 
 _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
@@ -46,9 +53,17 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.CombineSpec: Combine,
     specs.MinusSpec: Minus,
     specs.TopSpec: top,
+    OverSpec: Over,
+    AsOfSpec: AsOf,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
     specs.TableChangesSpec: TableChanges,
+    expiry_specs.DistinctSpec: Distinct,
+    expiry_specs.AnnounceSpec: Announce,
+    expiry_specs.MessageJoinSpec: MessageJoin,
+    expiry_specs.MessageLookupSpec: MessageLookup,
+    expiry_specs.MessageExpireSpec: message_expire,
+    expiry_specs.InputExpireSpec: InputExpire,
 }
 
 

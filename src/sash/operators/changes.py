@@ -14,7 +14,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import instants as kernel
 from sash.kernels.rows import BY_DOUBLE, BY_INTEGER, BY_STRING, BY_WIDE_DECIMAL
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.physical.specs import DeletionsSpec, InsertionsSpec
 from sash.schema import Kind, Type
 from sash.state.interner import Interner
@@ -60,7 +60,7 @@ def _table(entries: int) -> Int64s:
     return np.zeros(1 << (2 * entries).bit_length(), np.int64)
 
 
-class Insertions(Operator):
+class Insertions(Timeless):
     """The rows that enter a relation, as a stream."""
 
     def __init__(self, spec: InsertionsSpec, surroundings: Surroundings) -> None:
@@ -72,7 +72,7 @@ class Insertions(Operator):
         return repeat(net, np.maximum(net.weight, 0))
 
 
-class Deletions(Operator):
+class Deletions(Timeless):
     """The rows that leave a relation, as a stream."""
 
     def __init__(self, spec: DeletionsSpec, surroundings: Surroundings) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sash.deltas import Delta
 from sash.kernels import combine as kernel
 from sash.logical.nodes import Combination
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.changes import NetChanges
 from sash.physical.specs import CombineSpec, UnionAllSpec
 from sash.state.bag import TwoSidedBag
@@ -27,7 +27,7 @@ _HOW = {
 }
 
 
-class Combine(Operator):
+class Combine(Timeless):
     """Count every row on both sides, and show as many as the combination says."""
 
     def __init__(self, spec: CombineSpec, surroundings: Surroundings) -> None:
@@ -35,6 +35,10 @@ class Combine(Operator):
         self._how = _HOW[spec.how]
         self._net = NetChanges(spec.layout, surroundings.interner)
         self.bag = TwoSidedBag(spec.layout, surroundings.scope, surroundings.interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self.bag)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
@@ -49,7 +53,7 @@ class Combine(Operator):
         return self._net.per_instant(out.slice(0, count))
 
 
-class UnionAll(Operator):
+class UnionAll(Timeless):
     """The changes of both inputs, in the order of time."""
 
     def __init__(self, spec: UnionAllSpec, surroundings: Surroundings) -> None:

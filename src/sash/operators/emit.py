@@ -17,6 +17,7 @@ import numpy as np
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings
 from sash.operators.changes import NetChanges
+from sash.operators.delays import Delays
 from sash.physical.specs import EmitSpec
 from sash.schema import FOREVER
 from sash.state.bag import RowBag
@@ -28,13 +29,19 @@ class Emit(Operator):
     def __init__(self, spec: EmitSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         self._period = spec.period
+        self.delays: Delays = Delays()
         self._net = NetChanges(spec.layout, surroundings.interner)
         self._end = surroundings.scope.array("end", 1)  # of the open period
         self.bag = RowBag(spec.layout, surroundings.scope.scope("bag"), surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self.bag)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         ends = -(-delta.ts // self._period) * self._period
+        self.delays.add(ends - delta.ts)
         due, open_ = Delta(delta.rows, ends, delta.expiry, delta.weight).split(now)
         if len(self.bag) and self._end[0] < now:
             due = Delta.concatenate([self.rest(int(self._end[0])), due], self.layout.width)
@@ -42,6 +49,9 @@ class Emit(Operator):
             self._end[0] = open_.ts[0]
             self.bag.add(open_.rows, open_.weight)
         return self._net.per_instant(due)
+
+    def due(self) -> int:
+        return int(self._end[0]) if len(self.bag) else FOREVER
 
     def rest(self, ts: int) -> Delta:
         """What the open period holds, as changes of one instant; it holds nothing then. Also for the end of the input."""

@@ -17,7 +17,8 @@ from sash.kernels.calendar import expire_calendar, longest_life
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
 from sash.operators.pieces import Pieces
-from sash.physical.specs import ExpireSpec
+from sash.physical.specs import ExpireSpec, Spec
+from sash.schema import FOREVER
 from sash.state.calendar import Calendar
 from sash.state.lanes import string_lanes
 
@@ -27,7 +28,7 @@ FIRST_ROOM = 64
 class ExpireInOrder(Operator):
     """For rows that leave in the order in which they came."""
 
-    def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: Spec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         self._scope = scope = surroundings.scope
         self._registers = scope.array("registers", 4)
@@ -35,6 +36,10 @@ class ExpireInOrder(Operator):
         self._expiry, self._weight = scope.array("expiry", FIRST_ROOM), scope.array("weight", FIRST_ROOM)
         lanes = string_lanes(self.layout)
         surroundings.interner.hold(lambda: (self._rows, lanes))
+
+    @property
+    def kept(self) -> int:
+        return int(self._registers[kernel.COUNT])
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -50,6 +55,10 @@ class ExpireInOrder(Operator):
                 )
             )
         return pieces.delta()
+
+    def due(self) -> int:
+        head, count = self._registers[kernel.HEAD], self._registers[kernel.COUNT]
+        return int(self._expiry[head & (len(self._expiry) - 1)]) if count else FOREVER
 
     def _make_room(self, extra: int) -> None:
         head, count, room = int(self._registers[kernel.HEAD]), int(self._registers[kernel.COUNT]), len(self._expiry)
@@ -68,9 +77,13 @@ class ExpireInOrder(Operator):
 class ExpireByCalendar(Operator):
     """For rows that leave in any order."""
 
-    def __init__(self, spec: ExpireSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: Spec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         self._calendar = Calendar(spec.layout, surroundings.scope, surroundings.interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self._calendar)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -85,6 +98,9 @@ class ExpireByCalendar(Operator):
                 )
             )
         return pieces.delta()
+
+    def due(self) -> int:
+        return self._calendar.first
 
 
 def expire(spec: ExpireSpec, surroundings: Surroundings) -> Operator:

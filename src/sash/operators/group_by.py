@@ -23,7 +23,7 @@ from sash.operators.user_calls import UserCall
 from sash.physical.group_by import CALL_LANE
 from sash.physical.group_tables import group_tables
 from sash.physical.specs import GroupBySpec
-from sash.schema import FOREVER
+from sash.schema import BEGINNING, FOREVER
 from sash.state.groups import Groups
 from sash.state.lanes import string_lanes
 
@@ -52,6 +52,10 @@ class GroupBy(Operator):
         if self._tables.has_pairs:
             interner.hold(self.groups.strings_beside)
 
+    @property
+    def kept(self) -> int:
+        return self.groups.live_groups + self.groups.live_values
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         shown_from = ALWAYS
@@ -62,6 +66,9 @@ class GroupBy(Operator):
                 delta = _with_beginning(delta, begin, self.spec.input.layout)
                 self.groups.registers[BEGUN] = 1
         return self._changes(delta, shown_from) if len(delta) else self.nothing
+
+    def due(self) -> int:
+        return FOREVER if self.spec.keys or self.groups.registers[BEGUN] else BEGINNING
 
     def _changes(self, delta: Delta, shown_from: int) -> Delta:
         out = Delta.room(2 * len(delta), self.layout.width)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import join as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.pieces import Pieces
 from sash.physical.specs import JoinSpec, SignedJoinSpec
 from sash.state.bag import KeyedBag
@@ -48,7 +48,7 @@ def pair_shape(spec: JoinSpec) -> Int64s:
     return np.array([left.values, right.values, len(left.schema)], np.int64)
 
 
-class Join(Operator):
+class Join(Timeless):
     """Pair every arriving row with the live rows of the other side."""
 
     def __init__(self, spec: JoinSpec, surroundings: Surroundings) -> None:
@@ -61,10 +61,15 @@ class Join(Operator):
             RowLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
         )
 
+    @property
+    def kept(self) -> int:
+        return sum(map(len, self._logs))
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         if not len(left) and not len(right):
             return self.nothing
+        self.probes += len(left) + len(right)
         pieces = Pieces(self.layout.width, len(left) + len(right))
         for part in in_slices(left, right):
             self._join(*part, pieces)
@@ -88,7 +93,7 @@ class Join(Operator):
             )
 
 
-class SignedJoin(Operator):
+class SignedJoin(Timeless):
     """Pair every change with the rows of the other side."""
 
     def __init__(self, spec: SignedJoinSpec, surroundings: Surroundings) -> None:
@@ -101,10 +106,15 @@ class SignedJoin(Operator):
             KeyedBag(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
         )
 
+    @property
+    def kept(self) -> int:
+        return sum(map(len, self._bags))
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         if not len(left) and not len(right):
             return self.nothing
+        self.probes += len(left) + len(right)
         for bag, delta in zip(self._bags, inputs, strict=True):
             bag.reserve(len(delta))
         cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))

@@ -17,7 +17,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.kernels import join as kernel
 from sash.kernels.remembering import CURSOR, look_up_signed
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.join import Side, pair_shape
 from sash.operators.pieces import Pieces
 from sash.physical.specs import LookupSpec, SignedLookupSpec
@@ -25,7 +25,7 @@ from sash.state.bag import KeyedBag
 from sash.state.waiting import WaitingRows
 
 
-class Lookup(Operator):
+class Lookup(Timeless):
     """Pair every arriving row with the table's rows of its key."""
 
     def __init__(self, spec: LookupSpec, surroundings: Surroundings) -> None:
@@ -34,8 +34,13 @@ class Lookup(Operator):
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._table = KeyedBag(spec.right.layout, self._right.lanes, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self._table)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
+        self.probes += len(left)
         table = self._table
         table.reserve(len(right))
         cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left))
@@ -51,7 +56,7 @@ class Lookup(Operator):
         return pieces.delta()
 
 
-class SignedLookup(Operator):
+class SignedLookup(Timeless):
     """For rows that leave by a negative one: each is remembered with what it met."""
 
     def __init__(self, spec: SignedLookupSpec, surroundings: Surroundings) -> None:
@@ -66,7 +71,12 @@ class SignedLookup(Operator):
         self._pairs = KeyedBag(spec.right.layout, np.array([width], np.int64), scope.scope("pairs"), interner, more=1)
         self._pair = np.zeros((1, width + 1), np.int64)
 
+    @property
+    def kept(self) -> int:
+        return len(self._table) + len(self._instances) + len(self._pairs)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        self.probes += len(inputs[0])
         left, right = inputs[0].take(np.lexsort((inputs[0].weight > 0, inputs[0].ts))), inputs[1]
         if not len(left) and not len(right):
             return self.nothing

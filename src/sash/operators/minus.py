@@ -16,7 +16,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.kernels import minus as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.changes import NetChanges
 from sash.operators.orders import youngest_first
 from sash.operators.pieces import Pieces
@@ -24,7 +24,7 @@ from sash.physical.specs import MinusSpec
 from sash.state.ranking import AgedRanking, KeyColumns
 
 
-class Minus(Operator):
+class Minus(Timeless):
     """Show the youngest rows of every key that the right side leaves over."""
 
     def __init__(self, spec: MinusSpec, surroundings: Surroundings) -> None:
@@ -36,6 +36,10 @@ class Minus(Operator):
         self._orders = youngest_first(self.layout)
         self._net = NetChanges(self.layout, self._interner)
         self.ranking = AgedRanking(self.layout, self._left, surroundings.scope, self._interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = self._net.per_instant(inputs[0]), inputs[1]

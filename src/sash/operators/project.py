@@ -13,14 +13,14 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.kernels.rows import copy_lanes
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.columns import evaluate_delta
 from sash.physical.specs import ProjectSpec
 from sash.scalar.nodes import Column
 from sash.state.lanes import encode_column
 
 
-class Project(Operator):
+class Project(Timeless):
     """Compute every output column; plain columns are copied lane by lane and never become Arrow arrays."""
 
     def __init__(self, spec: ProjectSpec, surroundings: Surroundings) -> None:

@@ -26,7 +26,7 @@ from sash.operators.columns import evaluate_over
 from sash.operators.join import Side
 from sash.physical.specs import SequenceSpec
 from sash.scalar.nodes import Expression
-from sash.schema import FOREVER
+from sash.schema import BEGINNING, FOREVER
 from sash.state.waiting import WaitingRows
 
 MOST_PAIRS = 1 << 16  # candidates whose condition is evaluated at once
@@ -45,12 +45,20 @@ class Pairs(Operator):
         self._net = NetChanges(spec.layout, surroundings.interner)
         self.waiting = WaitingRows(left, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self.waiting)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         self.waiting.reserve(len(left))
         pairs = self._net.per_instant(self._pairs(left, right))
         kernel.forget_waiting(now, self._within, self._left.lanes, *self.waiting.arrays)
         return repeat(pairs, pairs.weight)
+
+    def due(self) -> int:
+        """Rows for which the time to find a partner is over are to be forgotten."""
+        return BEGINNING if len(self.waiting) and self._within != FOREVER else FOREVER
 
     def _pairs(self, left: Delta, right: Delta) -> Delta:
         rows, ts = np.empty((len(right), self.layout.width), np.int64), np.empty(len(right), np.int64)

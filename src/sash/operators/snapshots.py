@@ -13,7 +13,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.kernels import top as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Surroundings, Timeless
 from sash.operators.changes import NetChanges, repeat
 from sash.operators.orders import row_order
 from sash.operators.pieces import Pieces
@@ -21,7 +21,7 @@ from sash.physical.specs import SnapshotsSpec
 from sash.state.ranking import KeyColumns, Ranking
 
 
-class Snapshots(Operator):
+class Snapshots(Timeless):
     """Keep all rows, and show them again and again."""
 
     def __init__(self, spec: SnapshotsSpec, surroundings: Surroundings) -> None:
@@ -31,6 +31,10 @@ class Snapshots(Operator):
         self._net = NetChanges(spec.layout, self._interner)
         self._root = surroundings.scope.array("root", 1)
         self.ranking = Ranking(spec.layout, KeyColumns(spec.layout, ()), surroundings.scope, self._interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net.per_instant(inputs[0])

@@ -13,7 +13,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.kernels import top as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.changes import NetChanges
 from sash.operators.orders import row_order
 from sash.operators.pieces import Pieces
@@ -22,7 +22,7 @@ from sash.schema import FOREVER
 from sash.state.ranking import KeyColumns, Ranking
 
 
-class Top(Operator):
+class Top(Timeless):
     """Keep the rows of all ranks, show some of them."""
 
     def __init__(self, spec: TopSpec, surroundings: Surroundings) -> None:
@@ -35,6 +35,10 @@ class Top(Operator):
         self._orders = row_order(self._input, spec.order)
         self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
         self.ranking = Ranking(self._input, self._key, surroundings.scope, self._interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net_input.per_instant(inputs[0])

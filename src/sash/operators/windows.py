@@ -20,7 +20,7 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import windows as kernel
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Operator, Surroundings, Timeless
 from sash.physical.specs import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
 from sash.schema import FOREVER
 from sash.state.lanes import string_lanes
@@ -31,7 +31,7 @@ FIRST_ROOM = 64
 SKIP = "skip"  # rows that a count window leaves out at first, where it starts in the middle of a slide
 
 
-class TimeWindow(Operator):
+class TimeWindow(Timeless):
     """Give every row its expiry."""
 
     def __init__(self, spec: TimeWindowSpec, surroundings: Surroundings) -> None:
@@ -52,14 +52,21 @@ class JumpingWindow(Operator):
         self._size, self._slide = spec.size, spec.slide
         self._waiting = DeltaQueue(spec.layout, surroundings.scope, surroundings.interner)
 
+    @property
+    def kept(self) -> int:
+        return len(self._waiting)
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         ends = (delta.ts // self._slide + 1) * self._slide
         self._waiting.append(Delta(delta.rows, ends, ends + self._size, delta.weight))
         return self._waiting.take(now)
 
+    def due(self) -> int:
+        return int(self._waiting.peek().ts[0]) if len(self._waiting) else FOREVER
 
-class CountWindow(Operator):
+
+class CountWindow(Timeless):
     """Keep the last rows in a ring."""
 
     def __init__(self, spec: CountWindowSpec, surroundings: Surroundings) -> None:
@@ -75,6 +82,10 @@ class CountWindow(Operator):
     @property
     def _room(self) -> int:
         return self._size + self._slide
+
+    @property
+    def kept(self) -> int:
+        return min(int(self._registers[kernel.TAKEN]), self._room)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -97,7 +108,7 @@ class CountWindow(Operator):
             self._rows = self._scope.resize("rows", min(max(2 * len(self._rows), taken), self._room))
 
 
-class PartitionWindow(Operator):
+class PartitionWindow(Timeless):
     """Keep the last rows of every partition in a chain."""
 
     def __init__(self, spec: PartitionWindowSpec, surroundings: Surroundings) -> None:
@@ -105,6 +116,10 @@ class PartitionWindow(Operator):
         self._size = spec.size
         self._lanes, self._masks = key_parts(spec.layout, spec.columns)
         self._state = Partitions(spec.layout, surroundings.scope, surroundings.interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self._state)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from sash.logical.nodes import Plan
 from sash.optimizer.prune_columns import prune_columns
+from sash.optimizer.push_filters import push_filters
 
 Rule = Callable[[Plan], Plan]
 
 RULES: tuple[Rule, ...] = (
+    push_filters,  # first: what it moves down reads columns there, and no longer above
     prune_columns,  # last: what the other rules leave unused is not kept in any window
 )
 

@@ -6,14 +6,15 @@
        └─ …                            └─ …
 
 Every node is asked for some of its columns and answers with a plan that has at least those, and where they are in it. Nodes that
-compare whole rows keep all columns of what they compare: set operators, negation, the ties of a Top, and the streams of a view,
-since which of its rows cancel at one instant depends on all columns.
+compare whole rows keep all columns of what they compare: set operators but semi and anti joins, negation, the ties of a Top, and
+the streams of a view, since which of its rows cancel at one instant depends on all columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
     AggregateCall,
@@ -34,6 +35,8 @@ from sash.logical.nodes import (
     Top,
     Window,
 )
+from sash.logical.over import Over
+from sash.optimizer.negation_and_joins import Matched, matched
 from sash.scalar.nodes import Column, Expression, columns, remap
 
 Places = dict[int, int]  # of a column before, to its place now
@@ -53,10 +56,17 @@ def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
         return _projection(plan, wanted)
     if isinstance(plan, Join):
         return _join(plan, wanted)
+    if isinstance(plan, AsOf):
+        return _as_of(plan, wanted)
     if isinstance(plan, Aggregate):
         return _aggregate(plan, wanted)
+    if isinstance(plan, Over):
+        return _over(plan, wanted)
     if isinstance(plan, Combine) and plan.how is Combination.UNION_ALL:
         return _union(plan, wanted)
+    found = matched(plan)
+    if found is not None:
+        return _matched(found, wanted)
     return _narrow(_whole(plan), _same(plan), wanted)
 
 
@@ -85,9 +95,7 @@ def _stream(plan: Stream) -> Stream:
 def _minus(plan: Minus) -> Minus:
     """Of the right side only the keys are looked at."""
     kept = sorted(set(plan.right_keys))
-    right, places = _prune(plan.right, set(kept))
-    names = tuple(plan.right.schema.names[key] for key in kept)
-    right = _project(right, [places[key] for key in kept], names)
+    right = _only(plan.right, kept)
     return replace(plan, left=prune_columns(plan.left), right=right, right_keys=tuple(map(kept.index, plan.right_keys)))
 
 
@@ -99,6 +107,32 @@ def _union(plan: Combine, wanted: set[int]) -> tuple[Plan, Places]:
         below, places = _prune(side, wanted)
         sides.append(_project(below, [places[place] for place in kept], names))
     return Combine(sides[0], sides[1], plan.how), {place: i for i, place in enumerate(kept)}
+
+
+def _matched(found: Matched, wanted: set[int]) -> tuple[Plan, Places]:
+    """Rows that agree in the columns that decide have a match or not, all of them."""
+    width = len(found.kept.schema)
+    kept = sorted(wanted | found.reads)
+    others = sorted(set(found.other_keys) | {c - width for c in _read(found.residual) if c >= width})
+    left, right = (_only(side, columns) for side, columns in ((found.kept, kept), (found.others, others)))
+    places = {column: place for place, column in enumerate(kept)}
+    moved = places | {width + column: len(kept) + place for place, column in enumerate(others)}
+    narrow = replace(
+        found, kept=left, others=right, kept_keys=tuple(places[key] for key in found.kept_keys),
+        other_keys=tuple(map(others.index, found.other_keys)),
+        residual=None if found.residual is None else remap(found.residual, moved),
+    )
+    return _narrow(narrow.plan(), places, wanted)
+
+
+def _only(plan: Plan, kept: list[int]) -> Plan:
+    """Just these columns of a plan, in this order."""
+    below, places = _prune(plan, set(kept))
+    return _project(below, [places[place] for place in kept], tuple(plan.schema.names[place] for place in kept))
+
+
+def _read(residual: Expression | None) -> set[int]:
+    return set() if residual is None else {column.index for column in columns(residual)}
 
 
 def _filter(plan: Filter, wanted: set[int]) -> tuple[Plan, Places]:
@@ -128,7 +162,7 @@ def _merged(plan: Project) -> Project:
 
 def _join(plan: Join, wanted: set[int]) -> tuple[Plan, Places]:
     width = len(plan.left.schema)
-    read = wanted | ({column.index for column in columns(plan.residual)} if plan.residual is not None else set())
+    read = wanted | _read(plan.residual)
     left, left_places = _prune(plan.left, {c for c in read if c < width} | set(plan.left_keys))
     right, right_places = _prune(plan.right, {c - width for c in read if c >= width} | set(plan.right_keys))
     shift = len(left.schema)
@@ -141,6 +175,18 @@ def _join(plan: Join, wanted: set[int]) -> tuple[Plan, Places]:
     return _narrow(joined, places, wanted)
 
 
+def _as_of(plan: AsOf, wanted: set[int]) -> tuple[Plan, Places]:
+    """The right side is kept whole: of several that are as near, the full row decides."""
+    width = len(plan.left.schema)
+    left, places = _prune(plan.left, {c for c in wanted if c < width} | set(plan.left_keys) | {plan.left_at})
+    joined = replace(
+        plan, left=left, right=prune_columns(plan.right), left_keys=tuple(places[key] for key in plan.left_keys),
+        left_at=places[plan.left_at],
+    )
+    shifted = {width + place: len(left.schema) + place for place in range(len(plan.right.schema))}
+    return _narrow(joined, places | shifted, wanted)
+
+
 def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
     """Groups are made by all keys; a call that nobody reads is left out."""
     count = len(plan.keys)
@@ -151,6 +197,16 @@ def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
     names = plan.names[:count] + tuple(plan.names[count + place] for place in calls)
     moved = {place: place for place in range(count)} | {count + place: count + i for i, place in enumerate(calls)}
     return Aggregate(below, tuple(places[key] for key in plan.keys), kept, names), moved
+
+
+def _over(plan: Over, wanted: set[int]) -> tuple[Plan, Places]:
+    """The whole input, whose rows break ties; a call that nobody reads is left out."""
+    width = len(plan.input.schema)
+    kept = [place for place in range(len(plan.calls)) if width + place in wanted]
+    below = prune_columns(plan.input)
+    calls, names = tuple(plan.calls[place] for place in kept), tuple(plan.names[place] for place in kept)
+    places = {place: place for place in range(width)} | {width + place: width + i for i, place in enumerate(kept)}
+    return _narrow(replace(plan, input=below, calls=calls, names=names) if calls else below, places, wanted)
 
 
 def _moved(call: AggregateCall, places: Places) -> AggregateCall:

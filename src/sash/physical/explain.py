@@ -1,11 +1,25 @@
-"""A physical plan as a tree of text: operators, what they keep, and how rows leave each edge."""
+"""A physical plan as a table: operators, how rows leave each edge, what is kept, and what all that is expected to cost.
+
+    rate/s   rows that come out for every second of the streams
+    kept     rows that the operator remembers
+    cost     microseconds of work for every second of the streams
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sash.logical.nodes import Plan
-from sash.physical.placement import Expiry, place_view
+from sash.logical.patterns import Pattern
+from sash.logical.statistics import NOTHING_KNOWN, Statistics
+from sash.physical.as_of import AsOfSpec
+from sash.physical.choose import Choice
+from sash.physical.cost import Costs
+from sash.physical.estimates import Estimates
+from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, MessageExpireSpec
+from sash.physical.over import OverSpec
+from sash.physical.placement import Expiry
 from sash.physical.specs import (
     CombineSpec,
     CountWindowSpec,
@@ -39,15 +53,80 @@ _KEPT: dict[type[Spec], str] = {
     CombineSpec: "bag of rows with a count per side",
     MinusSpec: "tree of left rows per key, the youngest first",
     TopSpec: "tree of rows in order, per partition",
+    AsOfSpec: "tree of rows per side and key, in the order of what is compared",
+    OverSpec: "tree of rows in order, per partition",
+    DistinctSpec: "the youngest copy of every row",
+    AnnounceSpec: "when rows leave",
+    MessageExpireSpec: "rows by expiry, until a message says so",
+    InputExpireSpec: "rows by expiry, until a row comes",
     SequenceSpec: "left rows that wait for a right one",
     EmitSpec: "net changes of the open period",
 }
 
+SMALLEST = 0.001  # number that is shown
 
-def explain_view(plan: Plan, expiry: Expiry) -> str:
-    """How a view runs on several shards."""
-    spec, _ = place_view(plan, 2, expiry)
-    return "\n".join(_lines(spec))
+_LEAVE = {
+    Pattern.MONOTONIC: "never",
+    Pattern.WEAKEST: "by expiry, in order",
+    Pattern.WEAK: "by expiry",
+    Pattern.STRICT: "by negative rows",
+}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What an operator that runs has counted: rows a second, rows kept, microseconds of work a second."""
+
+    rate: float
+    kept: float
+    work: float
+
+
+def explain_view(
+    view: Plan | Choice, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN, counted: Mapping[str, Counts] | None = None,
+    shards: int = 2,
+) -> str:
+    """How a view runs on several shards; with what was counted beside the estimates where it runs."""
+    choice = view if isinstance(view, Choice) else Choice(view)
+    spec, _ = choice.placed(shards, expiry)
+    costs = Costs(Estimates(statistics))
+    heads = ("operator", "rows leave", "keeps", "rate/s", "kept", "cost")
+    lines = [heads, *((name, *_facts(one, costs)) for name, one in _lines(spec))]
+    if counted is not None:
+        more = [("real rate/s", "real kept", "real cost"), *(_counts(counted.get(one.fingerprint)) for _, one in _lines(spec))]
+        lines = [(*line, *real) for line, real in zip(lines, more, strict=True)]
+    return "\n".join(_table(lines))
+
+
+def _table(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Columns side by side; numbers, which are after the third column, end at the same place."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        words = [text.ljust(width) for text, width in zip(line[:3], widths[:3], strict=True)]
+        numbers = [text.rjust(width) for text, width in zip(line[3:], widths[3:], strict=True)]
+        yield "  ".join([*words, *numbers]).rstrip()
+
+
+def _facts(spec: Spec, costs: Costs) -> tuple[str, ...]:
+    cost, rate = costs.of(spec), costs.estimates.of(spec).rate
+    return _LEAVE[spec.pattern], _keeps(spec), _number(rate), _number(cost.kept), _number(cost.work / 1000)
+
+
+def _counts(counts: Counts | None) -> tuple[str, str, str]:
+    return ("", "", "") if counts is None else (_number(counts.rate), _number(counts.kept), _number(counts.work))
+
+
+def _number(value: float) -> str:
+    """Three digits that count."""
+    if value < SMALLEST:
+        return "-" if value == 0 else "~0"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _keeps(spec: Spec) -> str:
+    if isinstance(spec, ExpireSpec):
+        return "calendar of live rows" if spec.input.pattern is Pattern.WEAK else "ring of live rows"
+    return next((_KEPT[kind] for kind in type(spec).__mro__ if kind in _KEPT), "")
 
 
 def operator_text(spec: Spec) -> str:
@@ -55,17 +134,15 @@ def operator_text(spec: Spec) -> str:
     return f"{type(spec).__name__.removesuffix('Spec')}{_port(spec)}"
 
 
-def _lines(spec: Spec) -> Iterator[str]:
-    kept = "ring of live rows" if isinstance(spec, ExpireSpec) and spec.input.pattern < 2 else _KEPT.get(type(spec), "")
-    if isinstance(spec, ExpireSpec) and not kept:
-        kept = "heap of live rows"
-    yield f"{operator_text(spec)}  [{spec.pattern}]" + (f"  keeps: {kept}" if kept else "")
+def _lines(spec: Spec) -> Iterator[tuple[str, Spec]]:
+    """Every operator with its place in the tree."""
+    yield operator_text(spec), spec
     below = (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs
-    for child in below:
-        is_last = child is below[-1]
-        first, *rest = _lines(child)
-        yield f"{'└─' if is_last else '├─'} {first}"
-        yield from (f"{'  ' if is_last else '│ '} {line}" for line in rest)
+    for place, child in enumerate(below):
+        is_last = place == len(below) - 1
+        for number, (text, one) in enumerate(_lines(child)):
+            mark = ("└─" if is_last else "├─") if number == 0 else ("  " if is_last else "│ ")
+            yield f"{mark} {text}", one
 
 
 def _port(spec: Spec) -> str:

@@ -17,7 +17,8 @@ from functools import cached_property
 
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
-from sash.physical.placement import Expiry, place_view
+from sash.physical.choose import Choice
+from sash.physical.placement import Expiry
 from sash.physical.specs import PortSpec, Spec
 from sash.schema import Schema
 
@@ -77,6 +78,7 @@ class Job:
     shards: int
     remembers: bool = False  # whether shards keep the rows of live windows for views that come later
     next_port: int = 0  # numbers are never used again
+    schedules: tuple[tuple[str, str], ...] = ()  # of views by name, and under "" of everything else; it changes no answer
 
     def stream(self, name: str) -> StreamSpec:
         return next(stream for stream in self.streams if stream.name == name)
@@ -138,15 +140,14 @@ class Job:
 
 
 def plan_job(
-    streams: Mapping[str, StreamSpec], views: Mapping[str, Plan], shards: int, expiry: Expiry = Expiry.AUTO,
-    *, remembers: bool = False,
+    streams: Mapping[str, StreamSpec], views: Mapping[str, Plan | Choice], shards: int, expiry: Expiry = Expiry.AUTO
 ) -> Job:
     """Choose operators and places for all views."""
-    job = Job((), (), (), 1, shards, remembers)
-    for name, plan in views.items():
-        job = job.with_view(View(name, *place_view(plan, shards, expiry)), streams.values())
-    declared = tuple(stream for stream in streams.values() if stream in job.streams)
-    return replace(job, streams=declared)
+    chosen = {name: view if isinstance(view, Choice) else Choice(view) for name, view in views.items()}
+    job = Job((), (), (), 1, shards)
+    for name, way in chosen.items():
+        job = job.with_view(View(name, *way.placed(shards, expiry)), streams.values())
+    return replace(job, streams=tuple(stream for stream in streams.values() if stream in job.streams))
 
 
 def _ports(spec: Spec) -> Iterator[PortSpec]:

@@ -10,10 +10,12 @@ operator that must act on every expiration: a GROUP BY, a set operator, a view, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 
+from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
     Combination,
@@ -36,9 +38,13 @@ from sash.logical.nodes import (
     WindowSpec,
     scans,
 )
+from sash.logical.over import Over
 from sash.logical.patterns import Pattern
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
+from sash.physical.as_of import AsOfSpec
+from sash.physical.expiry import remember_the_youngest, tell_the_time, wait_for_input
+from sash.physical.over import OverSpec
 from sash.physical.specs import (
     BeginSpec,
     CombineSpec,
@@ -76,19 +82,38 @@ FEW = 1 << 16  # first rows that are worth finding on every shard before they ar
 class Expiry(Enum):
     """How rows leave their windows."""
 
-    AUTO = "auto"  # the planner chooses; today that is DIRECT
+    AUTO = "auto"  # as DIRECT or, from some join on, as NEGATIVE, whichever is cheaper; state knows in which order rows leave
     DIRECT = "direct"  # rows carry their expiry as far up as they can
     NEGATIVE = "negative"  # every window sends a negative row for every row that leaves
+    TIME_MESSAGE = "time-message"  # windows announce when rows leave; joins pass the messages on
+    PIGGYBACK = "piggyback"  # the same, messages being merged with the rows that follow them
+    INPUT_TRIGGERED = "input-triggered"  # rows leave when a row comes: the same answers, late
 
 
-def place_view(plan: Plan, shards: int, expiry: Expiry) -> tuple[Spec, int]:
-    """The spec of a view, which gives signed changes, and its level."""
+def place_view(
+    plan: Plan, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset()
+) -> tuple[Spec, int]:
+    """The spec of a view, which gives signed changes, and its level. At `signed_joins` negative rows begin, at the latest."""
     streams = _streams(plan)
-    placed = Placement(shards, expiry).place(plan, within(tuple(range(len(plan.schema)))), 1)
-    spec = signed(placed.spec)
+    # What leaves late must do so everywhere at once, which only one shard knows how to.
+    shards = 1 if expiry is Expiry.INPUT_TRIGGERED else shards
+    placed = Placement(shards, expiry, signed_joins).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec))
     if streams and any(scan.is_table for scan in scans(plan)):
         spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
     return spec, placed.level
+
+
+def _as_placed(spec: Spec) -> Spec:
+    return spec
+
+
+_STRATEGIES: dict[Expiry, Callable[[Spec], Spec]] = {
+    Expiry.AUTO: remember_the_youngest,
+    Expiry.TIME_MESSAGE: partial(tell_the_time, merges=False),
+    Expiry.PIGGYBACK: partial(tell_the_time, merges=True),
+    Expiry.INPUT_TRIGGERED: wait_for_input,
+}
 
 
 def signed(spec: Spec) -> Spec:
@@ -99,9 +124,10 @@ def signed(spec: Spec) -> Spec:
 class Placement:
     """Places plans on a number of shards."""
 
-    def __init__(self, shards: int, expiry: Expiry) -> None:
+    def __init__(self, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset()) -> None:
         self._shards = shards
         self._expiry = expiry
+        self._signed_joins = signed_joins
         self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
 
     def place(self, plan: Plan, request: Request, at_least: int) -> Placed:
@@ -133,10 +159,15 @@ class Placement:
             return self._combine(plan, request, at_least)
         if isinstance(plan, Minus):
             return self._minus(plan, at_least)
+        if isinstance(plan, AsOf):
+            return self._as_of(plan, at_least)
         if isinstance(plan, Sequence):
             return self._sequence(plan, at_least)
         if isinstance(plan, Top):
             return self._top(plan, at_least)
+        if isinstance(plan, Over):
+            below = self.place(plan.input, within(plan.partition), at_least)
+            return replace(below, spec=OverSpec(signed(below.spec), plan.partition, plan.order, plan.calls, plan.names))
         if isinstance(plan, Aggregate):
             return self._aggregate(plan, at_least)
         # What is shown at an instant depends on the rows of all shards.
@@ -147,14 +178,14 @@ class Placement:
         spec = plan.spec
         if spec.kind is WindowKind.ROWS:
             below = self.place(plan.input, within(spec.partition), at_least)
-            stream = _in_stream_order(below.spec)
+            stream = _met(plan, _in_stream_order(below.spec))
             if spec.partition:
                 return replace(below, spec=PartitionWindowSpec(stream, spec.size, spec.partition))
             return replace(below, spec=CountWindowSpec(stream, spec.size, spec.slide or 1))
         below = self.place(plan.input, request, at_least)
-        window: Spec = TimeWindowSpec(below.spec, _size(spec))
+        window: Spec = TimeWindowSpec(_met(plan, below.spec), _size(spec))
         if spec.kind is WindowKind.RANGE and spec.slide:
-            window = JumpingWindowSpec(below.spec, spec.size, spec.slide)
+            window = JumpingWindowSpec(_met(plan, below.spec), spec.size, spec.slide)
         return replace(below, spec=signed(window) if self._expiry is Expiry.NEGATIVE else window)
 
     def _project(self, plan: Project, request: Request, at_least: int) -> Placed:
@@ -178,7 +209,7 @@ class Placement:
         if is_non_retroactive(plan.right) and not is_non_retroactive(plan.left):
             kind = SignedLookupSpec if left.spec.pattern is Pattern.STRICT else LookupSpec
             spec = kind(left.spec, right.spec, plan.left_keys, plan.right_keys)
-        elif Pattern.STRICT in (left.spec.pattern, right.spec.pattern):
+        elif Pattern.STRICT in (left.spec.pattern, right.spec.pattern) or plan in self._signed_joins:
             spec = SignedJoinSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys)
         else:
             spec = JoinSpec(left.spec, right.spec, plan.left_keys, plan.right_keys)
@@ -190,6 +221,14 @@ class Placement:
         left, right = self._keyed_sides(plan, at_least)
         return replace(left, spec=MinusSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys))
 
+    def _as_of(self, plan: AsOf, at_least: int) -> Placed:
+        left, right = self._keyed_sides(plan, at_least)
+        spec = AsOfSpec(
+            signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys, plan.left_at, plan.right_at,
+            plan.is_forward, plan.is_strict, plan.is_outer,
+        )
+        return replace(left, spec=spec)
+
     def _sequence(self, plan: Sequence, at_least: int) -> Placed:
         left, right = self._keyed_sides(plan, at_least)
         spec = SequenceSpec(
@@ -198,11 +237,11 @@ class Placement:
         )
         return Placed(spec, left.level, _keys_of_pairs(plan, left, right))
 
-    def _keyed_sides(self, plan: Join | Minus | Sequence, at_least: int) -> tuple[Placed, Placed]:
+    def _keyed_sides(self, plan: Join | AsOf | Minus | Sequence, at_least: int) -> tuple[Placed, Placed]:
         return self._sides(plan, exactly(plan.left_keys), exactly(plan.right_keys), at_least)
 
     def _sides(
-        self, plan: Join | Minus | Sequence | Combine, left_request: Request, right_request: Request, at_least: int
+        self, plan: Join | AsOf | Minus | Sequence | Combine, left_request: Request, right_request: Request, at_least: int
     ) -> tuple[Placed, Placed]:
         """Both inputs, on the same level."""
         left = self.place(plan.left, left_request, at_least)
@@ -290,6 +329,11 @@ def _in_stream_order(spec: Spec) -> Spec:
     """An exchange mixes the rows of an instant; those of a derived stream are in the order of the full row."""
     is_exchanged = isinstance(spec, PortSpec) and spec.source is not None
     return InsertionsSpec(spec) if is_exchanged else spec
+
+
+def _met(plan: Window, stream: Spec) -> Spec:
+    """The rows of a stream that the window takes in."""
+    return stream if plan.condition is None else FilterSpec(stream, plan.condition)
 
 
 def _keys_of_pairs(plan: Join | Sequence, left: Placed, right: Placed) -> tuple[tuple[int, ...], ...]:

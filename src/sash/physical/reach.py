@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sash.logical.nodes import Pairing
+from sash.physical.expiry_specs import InputExpireSpec
 from sash.physical.specs import (
     CountWindowSpec,
     EmitSpec,
@@ -73,7 +74,7 @@ def reaches(spec: Spec) -> Reaches:
         return {port: Reach(0, spec.size + 2 * spec.slide) for port in below}
     if isinstance(spec, SequenceSpec) and spec.within is not None and spec.pairing is Pairing.RECENT:
         return {port: reach.plus(spec.within) for port, reach in below.items()}
-    if isinstance(spec, CountWindowSpec | PartitionWindowSpec | SequenceSpec | TableChangesSpec):
+    if isinstance(spec, CountWindowSpec | PartitionWindowSpec | SequenceSpec | TableChangesSpec | InputExpireSpec):
         return {port: reach.plus(FOREVER) for port, reach in below.items()}
     if isinstance(spec, LookupSpec):
         return {port: reach.joined(Reach(is_fresh=True)) for port, reach in below.items()}

@@ -58,6 +58,11 @@ class Spec:
         return f"{type(self).__name__}-{hashlib.sha1(repr(self).encode()).hexdigest()[:12]}"
 
 
+def below(spec: Spec) -> set[Spec]:
+    """A spec and all that it is made of on its level."""
+    return {spec}.union(*map(below, spec.inputs))
+
+
 @dataclass(frozen=True)
 class UnarySpec(Spec):
     input: Spec

@@ -9,9 +9,10 @@ those that run already a second set works aside and is thrown away: it gives the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sash.deltas import Delta
 from sash.operators.windows import SKIP
 from sash.physical.reach import Reaches, parts
 from sash.physical.specs import CountWindowSpec, PortSpec, Spec
@@ -34,20 +35,38 @@ class _Layers:
     def scope(self, name: str) -> Scope:
         return (self.aside if name in self.known else self.stays).scope(name)
 
+    def used_by(self, prefix: str) -> int:
+        return self.stays.used_by(prefix)
+
+
+Waiting = tuple[Spec, int, Delta]  # what a new operator has still to take from one of its inputs
+
 
 def back_fill(
     specs: Sequence[Spec], known: set[Spec], arena: Arena, interner: Interner, feeds: Mapping[PortSpec, Feed],
     begins: Mapping[str, int | None], *, is_first_shard: bool,
-) -> dict[Spec, Feed]:
-    """Bring the state of new specs to where the running ones are; what they would have given so far."""
+) -> tuple[dict[Spec, Feed], list[Waiting]]:
+    """Bring the state of new specs to where the running ones are; what they would have given so far, and what waits for them."""
     aside = Arena.anonymous()
     layers = _Layers(arena, aside, frozenset(spec.fingerprint for spec in known))
     try:
         with interner.borrowed():
             graph = Graph(specs, layers, interner, Failures(), is_first_shard=is_first_shard)
-            return graph.step(feeds, specs, begins)
+            results = graph.step(feeds, specs, begins)
+            return results, list(_waiting(graph, known, arena))
     finally:
         aside.close()
+
+
+def _waiting(graph: Graph, known: set[Spec], arena: Arena) -> Iterator[Waiting]:
+    """What lies before new operators, in buffers that are about to be thrown away."""
+    for node in graph.nodes:
+        for side, source in enumerate(node.spec.inputs):
+            if node.spec not in known and source in known:
+                rest = node.arcs[side].take(FOREVER)
+                arena.drop(f"{node.spec.fingerprint}/input {side}/")
+                if len(rest):
+                    yield node.spec, side, rest.copy()
 
 
 def align(specs: Sequence[Spec], known: set[Spec], arena: Arena, intakes: Mapping[PortSpec, Intake]) -> None:

@@ -8,13 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sash.logical.streams import StreamSpec
 from sash.physical.job import Job, View
 from sash.physical.specs import Spec
+from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView
+from sash.runtime.metrics import Clockwork, JobMetrics
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
@@ -61,6 +65,8 @@ class EmbeddedHost:
         self.dead: Changes = {stream.name: [] for stream in job.streams}
         self.progress = Progress()
         self._started = self._stepped = time.monotonic()
+        self._clockwork = Clockwork()
+        self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
 
     def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
         """Run one more view, which is the last one of this job; tables nobody has read so far have these rows."""
@@ -153,13 +159,30 @@ class EmbeddedHost:
         """Nothing after this instant is to be shown."""
         self.step(self._control({"until": until}))
 
+    @property
+    def graph(self) -> Graph:
+        return self._shard.graph
+
+    def reschedule(self, schedules: tuple[tuple[str, str], ...]) -> None:
+        """Go on by other schedules."""
+        self.job = replace(self.job, schedules=schedules)
+        self._shard.reschedule(schedules)
+
     def step(self, packets: Iterable[Packet]) -> None:
-        self._take_out(self._shard.step(list(packets)))
+        started, out = time.monotonic(), self._shard.step(list(packets))
+        self._clockwork.reached(self.now, started)
+        self._take_out(out)
+
+    def metrics(self) -> dict[str, Any]:
+        """What operators, arcs and views have done so far, as plain data."""
+        now = self._job_metrics.and_now(None, self._shard.metrics())
+        return now.figures({view.name: view.spec for view in self.job.views})
 
     def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:
             if packet.cargo is Cargo.CHANGES:
                 self._by_name[packet.name].changes.append(packet.batch())
+                self._measure(packet.name, packet.batch())
             elif packet.cargo is Cargo.NET:
                 self._by_name[packet.name].live.add(packet.batch())
             elif packet.cargo is Cargo.LATE:
@@ -167,6 +190,12 @@ class EmbeddedHost:
             elif packet.cargo is Cargo.DEAD:
                 self.dead[packet.name].append(packet.batch())
         self._tell(out)
+
+    def _measure(self, name: str, changes: pa.RecordBatch) -> None:
+        view, instants = self._job_metrics.view(name), np.asarray(changes.column(1).view(pa.int64()))
+        view.changes += len(instants)
+        view.wall.add(self._clockwork.delays(instants, time.monotonic()))
+        self._clockwork.forget(int(instants[0]))
 
     def _tell(self, packets: Sequence[Packet]) -> None:
         """Count what a step brought."""

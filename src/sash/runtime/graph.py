@@ -5,22 +5,30 @@
 
 An arc's clock is a promise: no change before it will come any more. An operator may work up to the least clock of its arcs; what
 lies beyond waits in the arc, which is the only state of the graph itself: clocks come anew with every step.
+
+In which order operators run is a matter of the schedule (`schedule.py`), and changes no answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from sash.deltas import Delta
-from sash.operators.base import Operator, Surroundings
+from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
-from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec
+from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec, below
+from sash.runtime.arcs import Arc, Buffer
+from sash.runtime.breaks import break_nodes, fragments
+from sash.runtime.cycle import Cycle, Watch
+from sash.runtime.enhanced import Timing, arcs_of_time
+from sash.runtime.metrics import OperatorMetrics
+from sash.runtime.node import Begins, Node
+from sash.runtime.schedule import AUTO, Schedule
+from sash.runtime.table import StateTable
 from sash.scalar.evaluate import Failures
-from sash.schema import BEGINNING
 from sash.state.arena import Scopes
 from sash.state.interner import Interner
-from sash.state.queue import DeltaQueue
 
 
 @dataclass(frozen=True)
@@ -31,28 +39,61 @@ class Feed:
     clock: int
 
 
-@dataclass
-class Node:
-    """An operator (None for a port), what has come to each of its inputs, and who reads it."""
-
-    spec: Spec
-    operator: Operator | None
-    feeds: list[Feed]
-    queues: list[DeltaQueue]
-    readers: list[tuple[Node, int]] = field(default_factory=list)
-
-
 class Graph:
     """Runs the specs of some sinks."""
 
     def __init__(
-        self, sinks: Iterable[Spec], arena: Scopes, interner: Interner, failures: Failures, *, is_first_shard: bool = True
+        self, sinks: Iterable[Spec], arena: Scopes, interner: Interner, failures: Failures, *, is_first_shard: bool = True,
+        schedule: Schedule = AUTO,
     ) -> None:
         self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
         self._arena, self._interner, self._failures = arena, interner, failures
         self._nodes: dict[Spec, Node] = {}  # inputs always come before those who read them
+        self._cycle = Cycle()
+        self._schedules: dict[Spec, Schedule] = {}
+        self._default = schedule
+        self._breaks: frozenset[Spec] = frozenset()
+        self._steepness: dict[int, float] = {}
+        self._steps = 0
+        self._is_stale = True  # operators came or went, and nobody has asked for the table since
         for spec in sinks:
             self._add(spec)
+
+    def add(self, spec: Spec) -> None:
+        """Run one more spec from now on, over the state that it finds."""
+        self._add(spec)
+
+    def fill(self, spec: Spec, side: int, delta: Delta) -> None:
+        """Changes that only this operator has not seen, before all that is to come."""
+        self._nodes[spec].arcs[side].fill(delta)
+
+    def keep(self, sinks: Iterable[Spec]) -> set[Spec]:
+        """Run only these sinks from now on; the specs that are gone."""
+        needed = set[Spec]().union(*map(below, sinks))
+        gone = set(self._nodes) - needed
+        if gone:
+            for spec in gone:
+                self._interner.release(spec.fingerprint)
+            self._nodes = {spec: node for spec, node in self._nodes.items() if spec in needed}
+            self._number_anew()
+        return gone
+
+    def _number_anew(self) -> None:
+        """Close the gaps that operators left."""
+        cycle, kept = self._cycle, list(self._nodes.values())
+        numbers = {node.number: place for place, node in enumerate(kept)}
+        cycle.inputs = [tuple(numbers[source] for source in cycle.inputs[node.number]) for node in kept]
+        for node in kept:
+            node.output.arcs = [arc for arc in node.output.arcs if arc.reader in numbers]
+            node.output.turn = 0
+            node.ports = tuple(numbers[port] for port in node.ports)
+        for node in kept:
+            node.number = numbers[node.number]
+            for arc in node.arcs:
+                arc.reader = node.number
+        cycle.nodes, cycle.prone = kept, [node for node in kept if node.is_waiting_prone]
+        self._breaks &= self._nodes.keys()
+        self._steepness, self._is_stale = {}, True
 
     def operator(self, spec: Spec) -> Operator | None:
         return self._nodes[spec].operator
@@ -61,91 +102,135 @@ class Graph:
     def specs(self) -> set[Spec]:
         return set(self._nodes)
 
-    def add(self, spec: Spec) -> None:
-        """Run one more spec from now on, over the state that it finds."""
-        self._add(spec)
+    def metrics(self) -> Iterator[OperatorMetrics]:
+        """What the operators have done since the graph was built, and what they keep now."""
+        for node in self._nodes.values():
+            if node.operator is not None:
+                found, operator = node.metrics, node.operator
+                size = self._arena.used_by(f"{node.spec.fingerprint}/")
+                yield replace(
+                    found, probes=operator.probes, delays=operator.delays, state_rows=operator.kept, state_bytes=size
+                )
 
-    def keep(self, sinks: Iterable[Spec]) -> set[Spec]:
-        """Run only these sinks from now on; the specs that are gone."""
-        needed: set[Spec] = set()
-        for spec in sinks:
-            _collect(spec, needed)
-        gone = set(self._nodes) - needed
-        for spec in gone:
-            del self._nodes[spec]
-            self._interner.release(spec.fingerprint)
-        if gone:
-            for node in self._nodes.values():
-                node.readers = [(reader, side) for reader, side in node.readers if reader.spec in needed]
-        return gone
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return tuple(self._cycle.nodes)
+
+    @property
+    def table(self) -> StateTable:
+        self._refresh()
+        return self._cycle.table
+
+    def use(self, schedule: Schedule, part: Iterable[Spec] | None = None) -> None:
+        """Go on by another schedule, everywhere or for some operators. Also in the middle of a step."""
+        if part is None:
+            if self._default.has_breaks:
+                self._breaks, self._steepness = frozenset(), {}
+            self._default, self._schedules = schedule, {}
+        else:
+            self._schedules |= dict.fromkeys(part, schedule)
+        self._make_table()
+
+    def break_at(self, specs: Iterable[Spec]) -> None:
+        """Cut the graph behind these operators, and nowhere else: what lies on the two sides is scheduled apart."""
+        self._breaks, self._steepness = frozenset(specs), {}
+        self._make_table()
+
+    def spare_memory(self) -> None:
+        """Break the graph where rows have become few for the work, by what has been seen so far."""
+        nodes = self._cycle.nodes
+        found = fragments(nodes, self._cycle.inputs)
+        self._breaks = frozenset(nodes[number].spec for number in break_nodes(found, nodes))
+        self._steepness = {number: one.steepness for one in found for number in one.operators}
+        self._make_table()
+
+    @property
+    def breaks(self) -> frozenset[Spec]:
+        return self._breaks
+
+    def move_time(self, timing: Timing) -> None:
+        """How time gets to those who wait for it."""
+        self._cycle.timing = timing
+
+    def watch(self, watch: Watch | None) -> None:
+        """Tell somebody whenever an operator has run."""
+        self._cycle.watch = watch
+
+    @property
+    def buffered(self) -> int:
+        """Rows that lie between operators now."""
+        return sum(node.output.rows for node in self._cycle.nodes)
 
     def step(
-        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Mapping[str, int | None]
+        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Begins
     ) -> dict[Spec, Feed]:
         """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
 
         `begins` are the instants of the first rows of all streams.
         """
-        wanted, results = set(sinks), {}
-        for spec, node in self._nodes.items():
-            feed = feeds[spec] if isinstance(spec, PortSpec) else self._work(node, begins)
-            for reader, side in node.readers:
-                reader.feeds[side] = feed
-            if spec in wanted:
-                results[spec] = feed
+        wanted = {spec: self._nodes[spec] for spec in sinks}
+        for node in wanted.values():
+            node.results = []
+        for spec, feed in feeds.items():
+            port = self._nodes.get(spec)
+            if port is not None:
+                port.output.put(feed.delta, feed.clock)
+        self._refresh()
+        self._steps += 1
+        if self._default.has_breaks and not self._steps & (self._steps - 1):  # ever more rarely: it has learnt more
+            self.spare_memory()
+        self._cycle.step(begins, sum(len(feed.delta) for feed in feeds.values()))
+        for node in self._cycle.nodes:
+            node.output.settle()
+        results = {spec: self._result(node, feeds) for spec, node in wanted.items()}
+        for node in wanted.values():
+            node.results = None
         return results
 
-    def _work(self, node: Node, begins: Mapping[str, int | None]) -> Feed:
-        assert node.operator is not None
-        now = min(feed.clock for feed in node.feeds)
-        inputs = [_due(feed.delta, queue, now) for feed, queue in zip(node.feeds, node.queues, strict=True)]
-        return Feed(node.operator.run(inputs, now, self._begin(node.spec, begins)), now)
-
-    def _begin(self, spec: Spec, begins: Mapping[str, int | None]) -> int | None:
-        """When the query of an operator begins, for those that show something before they have a row."""
-        is_total = isinstance(spec, GroupBySpec) and not spec.keys and self._is_first_shard
-        if not isinstance(spec, BeginSpec) and not is_total:
-            return None
-        assert isinstance(spec, BeginSpec | GroupBySpec)
-        if not spec.streams:
-            return BEGINNING  # tables were always there
-        return min((begin for begin in (begins[name] for name in spec.streams) if begin is not None), default=None)
+    def _result(self, node: Node, feeds: Mapping[PortSpec, Feed]) -> Feed:
+        """What came out at a sink. Time got there too, whether or not somebody asked for it."""
+        if isinstance(node.spec, PortSpec):
+            return feeds[node.spec]
+        delta = Delta.concatenate(node.results or [], node.spec.layout.width)
+        return Feed(delta, min(self._cycle.nodes[port].output.clock for port in node.ports))
 
     def _add(self, spec: Spec) -> Node:
         if spec in self._nodes:
             return self._nodes[spec]
-        sources = [self._add(below) for below in spec.inputs]
-        scope = self._arena.scope(spec.fingerprint)
-        with self._interner.owned(spec.fingerprint):
+        sources = [self._add(input_) for input_ in spec.inputs]
+        number, owner, scope = len(self._nodes), spec.fingerprint, self._arena.scope(spec.fingerprint)
+        with self._interner.owned(owner):
             operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
-            queues = [
-                DeltaQueue(below.layout, scope.scope(f"waiting {side}"), self._interner)
-                for side, below in enumerate(spec.inputs)
-            ]
-        node = Node(spec, operator, [NO_FEED] * len(sources), queues)
-        for side, source in enumerate(sources):
-            source.readers.append((node, side))
+        node = Node(
+            number, spec, operator,
+            arcs=[Arc(source.output, number, side, owner, scope) for side, source in enumerate(sources)],
+            metrics=OperatorMetrics.of(spec),
+            output=Buffer(spec.layout, owner, scope.scope("output"), self._interner),
+            ports=tuple(sorted({port for source in sources for port in source.ports})) or (number,),
+            needs_begin=isinstance(spec, BeginSpec) or self._is_total(spec),
+            is_waiting_prone=operator is not None and (len(sources) > 1 or not isinstance(operator, Timeless)),
+        )
         self._nodes[spec] = node
+        self._is_stale = True
+        self._cycle.nodes.append(node)
+        self._cycle.inputs.append(tuple(source.number for source in sources))
+        if node.is_waiting_prone:
+            self._cycle.prone.append(node)
         return node
 
+    def _is_total(self, spec: Spec) -> bool:
+        return isinstance(spec, GroupBySpec) and not spec.keys and self._is_first_shard
 
-NO_FEED = Feed(Delta.empty(0), BEGINNING)
+    def _refresh(self) -> None:
+        if self._is_stale:
+            self._make_table()
 
-
-def _collect(spec: Spec, found: set[Spec]) -> None:
-    if spec not in found:
-        found.add(spec)
-        for below in spec.inputs:
-            _collect(below, found)
-
-
-def _due(delta: Delta, queue: DeltaQueue, now: int) -> Delta:
-    """What an input brings before `now`; the rest waits."""
-    if len(queue):
-        queue.append(delta)
-        return queue.take(now)
-    if not len(delta) or delta.ts[-1] < now:
-        return delta
-    due, rest = delta.split(now)
-    queue.append(rest)
-    return due
+    def _make_table(self) -> None:
+        if self._is_stale:
+            self._cycle.arcs = arcs_of_time(self._cycle.nodes, self._cycle.inputs)
+            self._is_stale = False
+        nodes = self._cycle.nodes
+        names = [type(node.spec).__name__.removesuffix("Spec") for node in nodes]
+        table = StateTable.of(names, self._cycle.inputs, (self._nodes[spec].number for spec in self._breaks))
+        chosen = {node.number: self._schedules.get(node.spec, self._default) for node in nodes}
+        self._cycle.table = table.scheduled(chosen).ordered(self._steepness)

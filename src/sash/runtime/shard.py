@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sash.deltas import Delta
 from sash.logical.streams import StreamSpec
 from sash.operators.emit import Emit
+from sash.operators.input_expire import InputExpire
 from sash.physical.job import Job, Port, View
 from sash.physical.reach import kept_for, parts, reaches
-from sash.physical.specs import PortSpec, Spec
-from sash.runtime.back_fill import align, back_fill, complete_since
+from sash.physical.specs import PortSpec, Spec, below
+from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
 from sash.runtime.packing import CHUNKS
+from sash.runtime.schedule import parse_schedule
 from sash.runtime.stream_clock import StreamClock
 from sash.runtime.view_changes import ViewChanges
 from sash.scalar.evaluate import Failures
@@ -45,11 +48,29 @@ class Shard:
         self._intakes: dict[PortSpec, Intake] = {}
         self._views: dict[Spec, ViewChanges] = {}
         self._new: set[Spec] = set()  # views that begin with the next step
+        self._waiting: list[Waiting] = []
         self._graph = Graph((), arena, self._interner, self.failures, is_first_shard=shard == 0)
         self._take_job(job)
         for spec in self._sinks:
             self._graph.add(spec)
         self._note_ports()
+        self.reschedule(job.schedules)
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    def reschedule(self, schedules: Iterable[tuple[str, str]]) -> None:
+        """Run operators by these schedules: of views by name, and of all others."""
+        chosen = dict(schedules)
+        self._graph.use(parse_schedule(chosen.get("", "auto")))
+        for view in self._job.views if len(chosen) > 1 else ():
+            if view.name in chosen and view.level == self._level:
+                self._graph.use(parse_schedule(chosen[view.name]), below(view.spec))
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What the operators have done since this shard was built, packed."""
+        return [one.packed() for one in self._graph.metrics()]
 
     def step(self, packets: Sequence[Packet]) -> list[Packet]:
         """Work off what came, and give what is to go out."""
@@ -57,6 +78,7 @@ class Shard:
         own = [packet for packet in packets if packet.level == self._level]
         out = list(self._take_rows(own))
         is_end = self._take_controls(own)
+        self._tell_the_end(is_end)
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
         for spec, view in self._views.items():
             feed = self._flushed(view.view, results[spec]) if is_end else results[spec]
@@ -88,6 +110,9 @@ class Shard:
             self._graph.add(spec)
         for spec in self._graph.keep(self._sinks):
             self._arena.drop(f"{spec.fingerprint}/")
+        for waiting in self._waiting:
+            self._graph.fill(*waiting)
+        self._waiting = []
         self._note_ports()
         self._forget()
         return out
@@ -142,7 +167,10 @@ class Shard:
                 self._intakes[spec].kept = reach
 
     def _note_ports(self) -> None:
-        self._ports = [spec for spec in self._graph.specs if isinstance(spec, PortSpec)]
+        specs = self._graph.specs
+        self._ports = [spec for spec in specs if isinstance(spec, PortSpec)]
+        operators = (self._graph.operator(spec) for spec in specs)
+        self._late_ones = [operator for operator in operators if isinstance(operator, InputExpire)]
 
     def _shown(self, view: View) -> ViewChanges:
         known = self._views.get(view.spec)
@@ -156,7 +184,7 @@ class Shard:
         feeds = {spec: intake.remembered(self._clock_of(spec)) for spec, intake in self._intakes.items()}
         feeds |= {port.spec: Feed(Delta.empty(port.spec.layout.width), BEGINNING) for port in self._arrivals}
         ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
-        results = back_fill(
+        results, self._waiting = back_fill(
             specs, known, self._arena, self._interner, _named(ports, feeds), self._begins, is_first_shard=self._shard == 0
         )
         out: list[Packet] = []
@@ -238,6 +266,11 @@ class Shard:
             return feed
         rest = operator.rest(feed.clock - 1)
         return replace(feed, delta=Delta.concatenate([feed.delta, rest], view.spec.layout.width))
+
+    def _tell_the_end(self, is_end: bool) -> None:
+        """Operators that wait for rows wait no longer when the last one has come."""
+        for operator in self._late_ones:
+            operator.end = int(self._registers[ENDED]) if is_end else None
 
     def _take_controls(self, packets: Sequence[Packet]) -> bool:
         """Let time move as told; whether the end was told."""

@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -24,10 +26,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sash.errors import SashError, choices
 from sash.physical.job import Job, View
 from sash.runtime.live import LiveView
-from sash.runtime.packets import Cargo, batch_body, changes_schema
+from sash.runtime.metrics import JobMetrics
+from sash.runtime.packets import Cargo, Packet, batch_body, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
-from sash.schema import BEGINNING, FOREVER
+from sash.schema import BEGINNING, FOREVER, SECOND
 from sash.sources.listing import list_files
 from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, events_after, find_checkpoint, fingerprint, make_checkpoint
@@ -36,7 +39,7 @@ from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.jobs import JobVersion, job_at, newest_job, put_job, read_job
-from sash.spark.keeper import JOB, LEVELS, SINCE, STAGE, MakeEngine
+from sash.spark.keeper import JOB, LEVELS, METRICS, SINCE, STAGE, MakeEngine
 from sash.spark.offsets import TABLES, offset_of
 from sash.spark.outputs import copy_changes, folder_of, prepare_outputs, prepare_view, read_changes, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
@@ -60,6 +63,7 @@ class SparkHost:
     ) -> None:
         self.job = job
         self.progress = Progress()
+        self._metrics = JobMetrics()
         self._spark = spark
         self._frames = dict(frames or {})
         self._flush = flush
@@ -341,11 +345,27 @@ class SparkHost:
                     for name in self.job.names_like(packet.name):
                         answers[name].add(pa.Table.from_batches([packet.batch()]))
             now = time.monotonic()
+            self._measure([p for p in told if p.cargo is Cargo.FACTS and p.name == METRICS], now - self._told)
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
             self._told = now
             self._idle.saw(facts, time.time_ns() // 1000)
         if self._on_progress is not None:
             self._on_progress(self.progress)
+
+    def _measure(self, told: list[Packet], seconds: float) -> None:
+        """Every change of a batch took as long as the batch."""
+        for packet in told:
+            operators, changes = packet.metrics()
+            self._metrics.tell((packet.port, packet.shard), operators)
+            for name, count in changes.items():
+                view = self._metrics.view(name)
+                view.changes += count
+                view.wall.add(np.array([int(seconds * SECOND)]), count)
+
+    def metrics(self) -> dict[str, Any]:
+        """What operators, arcs and views have done in this run, over all shards, as plain data."""
+        with self._between_batches:
+            return self._metrics.figures({view.name: view.spec for view in self.job.views})
 
     def _watch(self, query: StreamingQuery) -> None:
         """Let streams that have fallen silent follow the others, for as long as the query runs."""

@@ -16,7 +16,8 @@ from typing import Protocol
 from sash.errors import SashError
 from sash.physical.job import Job
 from sash.physical.specs import Spec
-from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.packets import Cargo, Packet, facts_body, metrics_body
+from sash.runtime.shard import Shard
 from sash.schema import FOREVER
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
 from sash.spark.jobs import job_at
@@ -26,6 +27,7 @@ from sash.spark.store import History
 from sash.state.arena import Arena
 
 GREATEST = "greatest of "  # a fact for every stream
+METRICS = "metrics"  # the name of what an engine tells about its operators
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
 JOB, LEVELS = "job", "levels"  # facts of the event that changes the job: its version, and how many levels it had before
 SINCE = "complete since "  # a fact for every view that is new
@@ -123,13 +125,13 @@ class Keeper:
         """A step; the one in which the job changes makes another engine of the one that was."""
         engine, new = self._engine(arena), _told(packets, JOB)
         if new is None:
-            return engine.step(packets)
+            return self._stepped(engine, packets)
         before, job = self._job(arena), job_at(self.settings.checkpoint, new, self.job)
         tables = {s.name for s in job.streams if s.is_table} - {stream.name for stream in before.streams}
         seeds = [packet for packet in packets if packet.cargo is Cargo.ROWS and packet.name in tables]
         out = engine.change(job, seeds + [packet for packet in packets if packet.cargo is Cargo.CONTROL])
         arena.array("job", (1,))[0] = new
-        out += engine.step([packet for packet in packets if packet not in seeds])
+        out += self._stepped(engine, [packet for packet in packets if packet not in seeds])
         return [*out, *self._completeness(engine, before, job)]
 
     def _completeness(self, engine: Engine, before: Job, job: Job) -> Iterator[Packet]:
@@ -150,6 +152,18 @@ class Keeper:
 
     def _engine(self, arena: Arena) -> Engine:
         return self.make_engine(self._job(arena), self.level, self.shard, arena)
+
+    def _stepped(self, engine: Engine, packets: list[Packet]) -> list[Packet]:
+        """What an engine says, and what it has to tell about how it came to it."""
+        made = engine.step(packets)
+        if isinstance(engine, Shard):
+            changes: dict[str, int] = {}
+            for packet in made:
+                if packet.cargo is Cargo.CHANGES:
+                    changes[packet.name] = changes.get(packet.name, 0) + packet.batch().num_rows
+            body = metrics_body(engine.metrics(), changes)
+            made = [*made, Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, body)]
+        return made
 
     def _replay(self, arena: Arena, first: int, batch: int) -> int:
         """Steps over the log of the batches before this one, their answers long given; the bytes replayed."""

@@ -43,6 +43,9 @@ def rewrite_aggregates(node: exp.Expr, stamps: list[exp.Column]) -> None:
         rewrite_aggregates(child, stamps)
     if isinstance(node.parent, exp.Filter | exp.WithinGroup) and node.arg_key == "this":
         return
+    if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+        _rewrite_window_function(node)
+        return
     inner = node
     while isinstance(inner, exp.Filter | exp.WithinGroup):
         inner = inner.this
@@ -50,6 +53,13 @@ def rewrite_aggregates(node: exp.Expr, stamps: list[exp.Column]) -> None:
         call = written(node)
         if (new := _rewritten(call, stamps)) is not None:
             node.replace(new)
+
+
+def _rewrite_window_function(node: exp.Expr) -> None:
+    """Macros cannot have OVER; only names differ."""
+    call = node.this if isinstance(node, exp.Filter) else node
+    if isinstance(call, exp.Anonymous) and call.name.lower() in _RENAMED:
+        call.set("this", _RENAMED[call.name.lower()])
 
 
 def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:

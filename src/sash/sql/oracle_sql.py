@@ -26,10 +26,12 @@ from sash.logical.streams import StreamSpec
 from sash.schema import Schema
 from sash.sql.binder import bind
 from sash.sql.binder.inputs import window_spec
+from sash.sql.binder.named_windows import write_out_windows
 from sash.sql.catalog import Catalog
 from sash.sql.dialect import DefaultWindow, default_window
 from sash.sql.macros import expand_macros
 from sash.sql.oracle_aggregates import rewrite_aggregates
+from sash.sql.oracle_as_of import keep_first_of_equals
 from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, OracleSequence
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
 from sash.sql.statements import ParsedQuery
@@ -106,6 +108,7 @@ class _Rewriter:
 
     def _select(self, node: exp.Select, around: _Around) -> None:
         """What must be known about a query before its inputs are replaced."""
+        write_out_windows(node)
         break_ties(node, lambda query: self._schema(query, around).names)
         if (group := node.args.get("group")) is not None:
             _spell_out(group)
@@ -113,6 +116,9 @@ class _Rewriter:
             if not isinstance(part, exp.From | exp.Join):
                 rewrite_aggregates(part, self._stamps(node))
         joins = node.args.get("joins") or []
+        for join in joins:
+            if join.args.get("method") == "ASOF":
+                keep_first_of_equals(join, lambda query: self._schema(query, around).names)
         kinds = [join.args.get("kind") for join in joins]
         if FOLLOWED_BY in kinds[1:] or MINUS in kinds[1:]:
             raise SashError("the oracle knows FOLLOWED BY and MINUS of two inputs only, and first in FROM")

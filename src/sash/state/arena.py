@@ -15,12 +15,15 @@ import math
 import mmap
 import os
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from sash.state.mapping import map_file
 
 PAGE = mmap.ALLOCATIONGRANULARITY
 
@@ -49,10 +52,11 @@ class Arena:
         self._private = private
         self._entries: dict[str, Entry] = contents or {}
         self._arrays: dict[str, Array] = {}
-        self._regions: dict[str, mmap.mmap | bytearray] = {}
+        self._regions: dict[str, memoryview | bytearray] = {}
         self._free: dict[int, list[int]] = {}
         self._end = max((entry.offset + entry.extent for entry in self._entries.values()), default=0)
         self._find_free()
+        self._close = weakref.finalize(self, os.close, descriptor)
 
     @staticmethod
     def anonymous() -> Arena:
@@ -81,7 +85,7 @@ class Arena:
     def close(self) -> None:
         self._arrays.clear()
         self._regions.clear()
-        os.close(self._descriptor)
+        self._close()
 
     @property
     def size(self) -> int:
@@ -92,6 +96,10 @@ class Arena:
     def used(self) -> int:
         """Bytes of arrays, at their capacity."""
         return sum(entry.used for entry in self._entries.values())
+
+    def used_by(self, prefix: str) -> int:
+        """Bytes of the arrays whose name starts so."""
+        return sum(entry.used for name, entry in self._entries.items() if name.startswith(prefix))
 
     def scope(self, name: str) -> Scope:
         return Scope(self, name)
@@ -106,6 +114,9 @@ class Arena:
             if is_new:
                 self._arrays[name].fill(0)
         return self._arrays[name]
+
+    def has(self, name: str) -> bool:
+        return name in self._entries
 
     def resize(self, name: str, length: int) -> Array:
         """The array with another first dimension, its rows kept, new ones zero."""
@@ -148,8 +159,7 @@ class Arena:
             # A fork must not make its parent's file longer: what it adds lives in plain memory.
             self._regions[name] = bytearray(entry.extent)
         else:
-            access = mmap.ACCESS_COPY if self._private else mmap.ACCESS_WRITE
-            self._regions[name] = mmap.mmap(self._descriptor, entry.extent, access=access, offset=entry.offset)
+            self._regions[name] = map_file(self._descriptor, entry.offset, entry.extent, private=self._private)
         self._view(name)
 
     def _view(self, name: str) -> None:
@@ -174,6 +184,8 @@ class Scopes(Protocol):
 
     def scope(self, name: str) -> Scope: ...
 
+    def used_by(self, prefix: str) -> int: ...
+
 
 class Scope:
     """The part of an arena that one store owns."""
@@ -187,6 +199,10 @@ class Scope:
 
     def array(self, name: str, shape: tuple[int, ...] | int, dtype: type[np.generic] = np.int64) -> Array:
         return self._arena.array(f"{self._name}/{name}", (shape,) if isinstance(shape, int) else shape, dtype)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an array already."""
+        return self._arena.has(f"{self._name}/{name}")
 
     def resize(self, name: str, length: int) -> Array:
         return self._arena.resize(f"{self._name}/{name}", length)

@@ -6,6 +6,7 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels import calendar as kernel
+from sash.schema import FOREVER
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 from sash.state.lanes import string_lanes
@@ -30,6 +31,13 @@ class Calendar:
 
     def __len__(self) -> int:
         return int(self.registers[kernel.COUNT])
+
+    @property
+    def first(self) -> int:
+        """No row leaves before this instant."""
+        if self.registers[kernel.OPEN]:
+            return int(self.heap[0, 0])
+        return int(self.registers[kernel.CURRENT] + 1) << int(self.registers[kernel.SHIFT]) if len(self) else FOREVER
 
     @property
     def arrays(self) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s]:

@@ -31,6 +31,10 @@ class Partitions:
         interner.hold(lambda: (self.rows, lanes))
         interner.hold(lambda: (self.keys, lanes))
 
+    def __len__(self) -> int:
+        """How many rows."""
+        return int(self.counts[: self.registers[PARTITIONS]].sum())
+
     def reserve(self, extra: int) -> None:
         partitions, nodes = int(self.registers[PARTITIONS]) + extra, int(self.registers[NODES]) + extra
         if nodes > len(self.following):

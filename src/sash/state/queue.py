@@ -48,14 +48,15 @@ class DeltaQueue:
         waiting = self.peek()
         count = int(np.searchsorted(waiting.ts, now, side="left"))
         taken = waiting.slice(0, count).copy()
-        self._drop(count)
+        self.drop(count)
         return taken
 
     def replace(self, delta: Delta) -> None:
         self._registers[:] = 0
         self.append(delta)
 
-    def _drop(self, count: int) -> None:
+    def drop(self, count: int) -> None:
+        """Forget the first ones."""
         self._registers[HEAD] += count
         self._registers[COUNT] -= count
         if not self._registers[COUNT]:

@@ -24,12 +24,14 @@ FIRST_ROOM = 64
 class RowLog:
     """Rows with expiry and weight, found by key."""
 
+    EXTRA = EXTRA  # lanes of a line after those of its row
+
     def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner) -> None:
         self._scope = scope
         self._key_lanes = key_lanes
         self._expiry = layout.width + EXPIRY
         self.registers = scope.array("registers", 2)
-        self.lines = scope.array("lines", (FIRST_ROOM, layout.width + EXTRA))
+        self.lines = scope.array("lines", (FIRST_ROOM, layout.width + self.EXTRA))
         self.table = scope.array("table", FIRST_ROOM)
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._held(), lanes))
@@ -45,7 +47,7 @@ class RowLog:
         """Make room for so many more rows; what expired at or before `now` may go."""
         if len(self) + extra <= len(self.lines):
             return
-        pass_expired(now, self.registers, self.lines)
+        self._pass_expired(now)
         if len(self) + extra <= len(self.lines):
             return
         held = self._held()
@@ -54,6 +56,12 @@ class RowLog:
             room = 1 << (wanted - 1).bit_length()
             self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", room)
             self.lines[self._places()] = held
+        self._forget_expired(now)
+
+    def _pass_expired(self, now: int) -> None:
+        pass_expired(now, self.registers, self.lines)
+
+    def _forget_expired(self, now: int) -> None:
         forget_expired(now, self._key_lanes, self.registers, self.lines, self.table)
 
     def _places(self) -> Int64s:

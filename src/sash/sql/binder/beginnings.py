@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
     Combination,
@@ -43,7 +44,7 @@ def begin_together(plan: Plan, catalog: Catalog) -> Plan:
 def _begun(plan: Plan, streams: set[Scan], views: set[int]) -> Plan:
     if id(plan) in views or isinstance(plan, Scan):
         return plan
-    if isinstance(plan, Join | Combine | Minus | Sequence):
+    if isinstance(plan, Join | AsOf | Combine | Minus | Sequence):
         left, right = _begun(plan.left, streams, views), _begun(plan.right, streams, views)
         return plan if left is plan.left and right is plan.right else replace(plan, left=left, right=right)  # type: ignore[arg-type]
     below = _begun(plan.input, streams, views)

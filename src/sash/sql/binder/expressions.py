@@ -75,15 +75,12 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
 }
 
 
-_INSTEAD_OF_OVER = "join with an aggregate: a subquery with GROUP BY"
-
-
 class ExpressionBinder:
     """Binds the expressions of one clause.
 
     `aliases` are names that the clause may use besides those of the inputs; a name that is both a column of an input
     and an alias means the column, unless `prefers` says no. `aggregates` collects the aggregate calls, where the clause
-    may have them; `numbered` is told of every ROW_NUMBER, where it may stand.
+    may have them; `numbered` is told of every window function, where one may stand.
     """
 
     def __init__(
@@ -169,11 +166,9 @@ class ExpressionBinder:
         return self.aggregates.add(node, ExpressionBinder(self.scope, calls.INSIDE))
 
     def number(self, node: exp.Window) -> Expression:
-        if node.this.name.lower() != "row_number":
-            raise fault(node, "a window function (OVER) is not supported, except ROW_NUMBER", _INSTEAD_OF_OVER)
         if self.numbered is None:
-            hint = "number the rows in the select list of a subquery"
-            raise fault(node, f"ROW_NUMBER is not allowed in {self.clause}", hint)
+            hint = "compute it in the select list of a subquery"
+            raise fault(node, f"a window function (OVER) is not allowed in {self.clause}", hint)
         return self.numbered(node)
 
     def scalar(self, node: exp.Subquery) -> Expression:

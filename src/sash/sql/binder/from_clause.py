@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from sash.scalar.nodes import columns
+from sash.sql.binder.as_of import AS_OF, AS_OF_LEFT
 from sash.sql.binder.context import Context
 from sash.sql.binder.inputs import BindQuery, bind_input, bind_stream
 from sash.sql.binder.join_conditions import join_conditions
@@ -151,11 +152,13 @@ def _sequence(
 
 
 def _kind(join: exp.Join) -> str:
-    """One of INNER, LEFT, RIGHT, FULL, SEMI, ANTI, MINUS."""
+    """One of INNER, LEFT, RIGHT, FULL, SEMI, ANTI, MINUS, ASOF, ASOF LEFT."""
     only(join, ("this", "on", "using", "kind", "side", "method"))
     method, side, kind = (join.args.get(part) or "" for part in ("method", "side", "kind"))
+    if method == AS_OF and side in ("", "LEFT") and kind in ("", "OUTER", INNER):
+        return AS_OF_LEFT if side else AS_OF
     if method not in ("", "NATURAL"):
-        raise not_yet(join, f"{method} JOIN")
+        raise not_yet(join, " ".join(word for word in (method, side, kind, "JOIN") if word))
     if kind == MINUS or (kind in ("SEMI", "ANTI") and side in ("", "LEFT")):
         return kind
     if kind not in ("", INNER, "CROSS", "OUTER"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from sash.sql.binder.calls import is_aggregate
@@ -26,6 +28,18 @@ def is_inside_aggregate(node: exp.Expr, query: exp.Select) -> bool:
 def _has_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Query):
         return False
+    if isinstance(node, exp.Window):
+        return any(_has_aggregate(part) for part in _parts(node))
     if isinstance(node, exp.Anonymous) and is_aggregate(node.name.lower()):
         return True
     return any(_has_aggregate(child) for child in node.iter_expressions())
+
+
+def _parts(window: exp.Window) -> Iterator[exp.Expr]:
+    """What a window function reads; itself, it makes no groups."""
+    call = window.this
+    while isinstance(call, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+        yield from (part for part in call.iter_expressions() if part is not call.this)
+        call = call.this
+    yield from call.iter_expressions()
+    yield from (part for part in window.iter_expressions() if part is not window.this)

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sash.logical.nodes import Minus
 from sash.scalar.nodes import Expression
 from sash.sql.binder import matches
+from sash.sql.binder.as_of import AS_OF, AS_OF_LEFT, as_of
 from sash.sql.binder.joins import Part, covers, join_parts, match
 from sash.sql.binder.scope import Scope
 from sash.sql.places import fault
@@ -27,7 +28,7 @@ _OUTER: dict[str, Callable[[Part, Part, Sequence[Expression]], Part]] = {
     "SEMI": matches.semi,
     "ANTI": matches.anti,
 }
-_KEEPS_LEFT = (INNER, "LEFT", "SEMI", "ANTI")
+_KEEPS_LEFT = (INNER, "LEFT", "SEMI", "ANTI", AS_OF, AS_OF_LEFT)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Joined:
 
 
 def _joined(left: Part, step: Step) -> Part:
+    if step.kind in (AS_OF, AS_OF_LEFT):
+        return as_of(left, step.part, step.conditions, step.node, step.kind == AS_OF_LEFT)
     return _minus(left, step) if step.kind == MINUS else _OUTER[step.kind](left, step.part, step.conditions)
 
 

@@ -1,6 +1,6 @@
 """ROW_NUMBER: numbered rows of which a condition keeps the first ones.
 
-    SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM s      Top without a limit, for now
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM s      Top without a limit
     SELECT * FROM (that) WHERE rn <= 3                                        Top of 3 rows, and no filter
 
 The limit comes from conditions on the number: above a subquery, or in QUALIFY. A number that nobody reads is left out.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sash.logical.nodes import Filter, Plan, Project, Top, inputs
+from sash.logical.nodes import Filter, Plan, Project, Top
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns, remap
 from sash.schema import BIGINT
 from sash.sql.binder.conditions import FALSE, conjunction
@@ -91,13 +91,8 @@ def trimmed(plan: Plan, expressions: Sequence[Expression]) -> tuple[Plan, list[E
     if isinstance(plan, Top) and plan.numbered is not None:
         number = len(plan.schema) - 1
         if all(column.index != number for expression in expressions for column in columns(expression)):
-            return replace(plan, numbered=None), list(expressions)
+            return plan.input if plan.count == UNLIMITED else replace(plan, numbered=None), list(expressions)
     return plan, list(expressions)
-
-
-def is_unlimited(plan: Plan) -> bool:
-    """Whether some number has no limit at all."""
-    return (isinstance(plan, Top) and plan.count == UNLIMITED) or any(map(is_unlimited, inputs(plan)))
 
 
 def _comparison(condition: Expression, number: int) -> tuple[str, int] | None:

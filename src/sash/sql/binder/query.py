@@ -12,7 +12,6 @@ from sash.sql.binder.beginnings import begin_together
 from sash.sql.binder.context import Context
 from sash.sql.binder.first_rows import first_rows
 from sash.sql.binder.inputs import renamed
-from sash.sql.binder.numbering import is_unlimited
 from sash.sql.binder.projections import rename
 from sash.sql.binder.select import bind_select
 from sash.sql.binder.set_operations import bind_set_operation
@@ -36,9 +35,6 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
         tree = expand_macros(query.tree, catalog)
         mark_user_code(tree, catalog)
         plan = begin_together(bind_query(tree, Context(catalog, text)), catalog)
-        if is_unlimited(plan):
-            hint = "keep the first rows: WHERE rn <= 10 around it"
-            raise fault(tree.find(exp.Window), "ROW_NUMBER needs a limit", hint)
         plan = _listed(plan, columns) if columns else _checked(plan, tree)
         return plan if query.emit is None else Emit(plan, query.emit)
 

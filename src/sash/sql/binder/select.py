@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sash.logical.nodes import Join, Plan
+from sash.logical.over import WindowFunction
 from sash.scalar.nodes import Column, Expression, columns
 from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.conditions import conjuncts
@@ -21,15 +22,17 @@ from sash.sql.binder.groups import Groups, aggregate, aggregate_sets, group_keys
 from sash.sql.binder.inputs import BindQuery
 from sash.sql.binder.items import bind_items
 from sash.sql.binder.joins import Part
+from sash.sql.binder.named_windows import write_out_windows
 from sash.sql.binder.numbering import NUMBER, UNLIMITED, Bounds, bounds, filtered
-from sash.sql.binder.ordering import Ordering, limit_of, orderings
+from sash.sql.binder.ordering import Limit, Ordering, limit_of, orderings
 from sash.sql.binder.output import Numbering, Output
+from sash.sql.binder.over import Overs
 from sash.sql.binder.projections import distinct
 from sash.sql.binder.scalars import Scalars, with_scalars
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.subqueries import MembershipBinder
-from sash.sql.binder.support import not_yet, only
-from sash.sql.dialect import DefaultWindow
+from sash.sql.binder.support import only
+from sash.sql.binder.windowed import around_windows, has_window, with_windows
 from sash.sql.places import fault
 
 _KNOWN = (
@@ -41,9 +44,7 @@ Over = Callable[[Expression], Expression]
 
 def bind_select(node: exp.Select, context: Context, bind_query: BindQuery) -> Plan:
     only(node, _KNOWN)
-    for clause in node.args.get("windows") or ():
-        if not isinstance(clause, DefaultWindow):
-            raise not_yet(clause, "a window function (WINDOW ... AS)")
+    write_out_windows(node)
     scalars = with_scalars(node, bind_from(node, context, bind_query, None), context, bind_query)
     joined, flags = with_flags(node, scalars.joined)
     scalars = replace(scalars, joined=joined)
@@ -82,26 +83,44 @@ class _Select:
         self.part = part
         self.calls = Aggregates(self.scope.width)
         self.aliases: dict[str, Expression] = {}
-        self.numbering: tuple[exp.Window, Numbering] | None = None
-        self.binder = ExpressionBinder(self.scope, "SELECT", self.calls, self.aliases, numbered=self._number)
+        self.overs = Overs(self.scope, self.calls, self.aliases)
+        self.binder = ExpressionBinder(self.scope, "SELECT", self.calls, self.aliases, numbered=self.overs.add)
         self.items = bind_items(node, self.binder, self.aliases, text)
         outputs = [item.expression for item in self.items]
         self.order = orderings(node.args.get("order"), self._clause("ORDER BY").bind, outputs)
-        self.bounds = self._qualify()
+        if node.args.get("qualify") and not node.args["qualify"].find(exp.Window) and not self.overs.calls:
+            raise fault(node.args["qualify"], "QUALIFY is about window functions, and there is none", "use WHERE or HAVING")
+        self.qualify = _conditions(node.args.get("qualify"), self._clause("QUALIFY"))
+        self.binder.seen.update(self.overs.seen)
 
     def plan(self) -> Plan:
         plan, over = self._source()
-        outputs = tuple(self._over(item.expression, over) for item in self.items)
-        output = Output(plan, outputs, tuple(item.name for item in self.items))
-        order = [replace(part, expression=self._over(part.expression, over)) for part in self.order]
-        limit = limit_of(self.node)
-        if self.numbering is None and not self.node.args.get("distinct"):
-            return output.projected() if limit is None else output.first(order, limit)
-        rows = output.projected() if self.numbering is None else output.numbered(self._counted(over), self.bounds)
-        if self.node.args.get("distinct"):
-            only(self.node.args["distinct"], ())
-            rows = distinct(rows)
-        return rows if limit is None else output.first_of_items(rows, order, limit)
+        outputs = [around_windows(item.expression, over) for item in self.items]
+        order = [replace(part, expression=around_windows(part.expression, over)) for part in self.order]
+        conditions = [around_windows(condition, over) for condition in self.qualify]
+        names, limit = tuple(item.name for item in self.items), limit_of(self.node)
+        is_distinct = self._is_distinct()
+        numbering, limits = self._numbering(over), self._bounds()
+        if numbering is not None and limits is not None:
+            output = Output(plan, tuple(outputs), names)
+            rows = output.numbered(numbering, limits)
+            return _cut(output, distinct(rows) if is_distinct else rows, order, limit)
+        if self.overs.calls:
+            read = [*outputs, *(part.expression for part in order), *conditions]
+            plan, above = with_windows(plan, self.overs, over, read, names)
+            plan = filtered(plan, [above(condition) for condition in conditions])
+            outputs = [above(output) for output in outputs]
+            order = [replace(part, expression=above(part.expression)) for part in order]
+        output = Output(plan, tuple(outputs), names)
+        if is_distinct:
+            return _cut(output, distinct(output.projected()), order, limit)
+        return output.projected() if limit is None else output.first(order, limit)
+
+    def _is_distinct(self) -> bool:
+        clause = self.node.args.get("distinct")
+        if clause is not None:
+            only(clause, ())
+        return clause is not None
 
     def _source(self) -> tuple[Plan, Over]:
         """What the select list reads, and how expressions over the inputs become expressions over that."""
@@ -130,41 +149,27 @@ class _Select:
 
     def _clause(self, name: str, prefers: Callable[[Column], bool] = lambda column: False) -> ExpressionBinder:
         """A binder for a clause that may use aliases, aggregates and numbers."""
-        return ExpressionBinder(self.scope, name, self.calls, self.aliases, prefers, self._number)
+        return ExpressionBinder(self.scope, name, self.calls, self.aliases, prefers, self.overs.add)
 
-    def _number(self, node: exp.Window) -> Column:
-        """The number of the row, for a ROW_NUMBER; all of a query are one."""
-        only(node, ("this", "partition_by", "order", "over"))
-        binder = ExpressionBinder(self.scope, "OVER", self.calls, self.aliases)
-        partition = tuple(binder.bind(part) for part in node.args.get("partition_by") or ())
-        found = Numbering(partition, tuple(orderings(node.args.get("order"), binder.bind, ())))
-        if self.numbering is not None and self.numbering[1] != found:
-            raise fault(node, "a query can number its rows in one way only", "number them again in a query around it")
-        self.numbering = (node, found)
-        self.binder.seen.update(binder.seen)
-        return NUMBER
+    def _numbering(self, over: Over) -> Numbering | None:
+        """What ROW_NUMBER counts, where that is the only window function, and an item by itself."""
+        if [call.function for call in self.overs.calls] != [WindowFunction.ROW_NUMBER]:
+            return None
+        if any(has_window(item.expression) and item.expression != NUMBER for item in self.items):
+            return None
+        if any(has_window(part.expression) and part.expression != NUMBER for part in self.order):
+            return None
+        (call,) = self.overs.calls
+        return Numbering(tuple(map(over, call.partition)), tuple(_mapped(part, over) for part in call.order))
 
-    def _counted(self, over: Over) -> Numbering:
-        assert self.numbering is not None
-        _, found = self.numbering
-        order = tuple(_mapped(part, over) for part in found.order)
-        return Numbering(tuple(over(part) for part in found.partition), order)
+    def _bounds(self) -> Bounds | None:
+        """The numbers that QUALIFY lets through, if it says nothing else."""
+        found, rest = bounds(self.qualify, NUMBER.index)
+        return None if rest or (self.qualify and found.greatest == UNLIMITED) else found
 
-    def _qualify(self) -> Bounds:
-        clause = self.node.args.get("qualify")
-        if clause is None:
-            return Bounds()
-        found, rest = bounds(_conditions(clause, self._clause("QUALIFY")), NUMBER.index)
-        if rest or found.greatest == UNLIMITED:
-            raise fault(clause, "QUALIFY takes limits of ROW_NUMBER only", "write QUALIFY ROW_NUMBER() OVER (...) <= 3")
-        return found
 
-    def _over(self, expression: Expression, over: Over) -> Expression:
-        if expression == NUMBER:
-            return NUMBER
-        if self.numbering is not None and any(column == NUMBER for column in columns(expression)):
-            raise fault(self.numbering[0], "ROW_NUMBER cannot be part of an expression", "compute in a query around it")
-        return over(expression)
+def _cut(output: Output, rows: Plan, order: Sequence[Ordering], limit: Limit | None) -> Plan:
+    return rows if limit is None else output.first_of_items(rows, order, limit)
 
 
 def _mapped(part: Ordering, over: Over) -> Ordering:

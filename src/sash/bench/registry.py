@@ -1,0 +1,34 @@
+"""All benchmarks by name. A benchmark is a module with `run(options: Options) -> list[Report]`, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sash.bench.report import Options, Report
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """`in_suite` ones run when no name is given."""
+
+    name: str
+    module: str
+    what: str
+    in_suite: bool = False
+
+    def run(self, options: Options) -> list[Report]:
+        run: Callable[[Options], list[Report]] = importlib.import_module(self.module).run
+        return run(options)
+
+
+BENCHMARKS = (
+    Benchmark("pipeline", "sash.bench.pipeline", "Sash on Spark against a pipeline without an engine", in_suite=True),
+    Benchmark("windows", "sash.bench.windows", "the engine against bare loops over windows of growing size", in_suite=True),
+)
+
+
+def choose(names: tuple[str, ...]) -> list[Benchmark]:
+    """The named ones, or the suite."""
+    return [benchmark for benchmark in BENCHMARKS if benchmark.name in names or (not names and benchmark.in_suite)]

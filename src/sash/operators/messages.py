@@ -1,0 +1,165 @@
+"""Time-messages and piggybacking (seed 000, 5 and 6).
+
+Delta rule:  Announce: as the input, and a message at every instant at which a row leaves
+             MessageJoin, MessageLookup: as Join and Lookup; of the messages those go on that a pair leaves by
+             MessageExpire: + at ts; - at expiry, once a message, or a row that stands for one, has come
+State:       Announce: the instants at which rows leave, not the rows
+             MessageJoin: as Join, every row with the number of pairs that leave with it
+             MessageLookup: the table; the instants at which rows leave that were joined
+             MessageExpire: the rows that are alive
+Output:      rows that carry their expiry, and messages; MessageExpire: signed
+
+Where messages are merged, a change takes the place of the message before it in the arc, and stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta
+from sash.kernels import join as join_kernel
+from sash.kernels import messages as kernel
+from sash.kernels.message_join import join_announced
+from sash.logical.patterns import Pattern
+from sash.operators.base import Operator, Surroundings, Timeless
+from sash.operators.expire import ExpireByCalendar, ExpireInOrder
+from sash.operators.join import Side, in_slices, pair_shape
+from sash.operators.pieces import Pieces
+from sash.physical.expiry_specs import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
+from sash.schema import BEGINNING
+from sash.state.bag import KeyedBag
+from sash.state.messages import InstantHeap, InstantList, NoInstants, PairLog
+
+
+class Announce(Operator):
+    """Say when rows leave."""
+
+    def __init__(self, spec: AnnounceSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        is_in_order = spec.pattern is Pattern.WEAKEST
+        self._kernel = kernel.announce_in_order if is_in_order else kernel.announce_by_heap
+        self._leaving = (InstantList if is_in_order else InstantHeap)(surroundings.scope, merges=spec.merges)
+
+    @property
+    def kept(self) -> int:
+        return len(self._leaving)
+
+    def due(self) -> int:
+        return self._leaving.first
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        self._leaving.reserve(len(delta))
+        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        while cursor[0] <= len(delta):
+            out = pieces.next()
+            out.add(
+                self._kernel(
+                    delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self.layout.values,
+                    self._leaving.registers, self._leaving.instants, *out.room,
+                )
+            )
+        return pieces.delta()
+
+
+class MessageJoin(Timeless):
+    """Pair arriving rows; let messages pass."""
+
+    def __init__(self, spec: MessageJoinSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        scope, interner = surroundings.scope, surroundings.interner
+        self._shape = pair_shape(spec)
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._logs = (
+            PairLog(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
+            PairLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+        )
+        is_in_order = spec.left.pattern is Pattern.WEAKEST and spec.right.pattern is Pattern.WEAKEST
+        self._joined = (NoInstants if is_in_order else InstantHeap)(scope.scope("joined"), merges=spec.merges)
+
+    @property
+    def kept(self) -> int:
+        return sum(map(len, self._logs)) + len(self._joined)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = inputs
+        if not len(left) and not len(right):
+            return self.nothing
+        self.probes += int(np.count_nonzero(left.weight) + np.count_nonzero(right.weight))
+        pieces = Pieces(self.layout.width, len(left) + len(right))
+        for part in in_slices(left, right):
+            self._join(*part, pieces)
+        return pieces.delta()
+
+    def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
+        l_log, r_log = self._logs
+        reached = int(self._joined.registers[kernel.REACHED])
+        l_log.reserve(len(left), reached)
+        r_log.reserve(len(right), reached)
+        self._joined.reserve(len(l_log) + len(r_log) + len(left) + len(right))
+        l_hashes, r_hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
+        cursor = np.zeros(3, np.int64)
+        while cursor[join_kernel.LEFT] < len(left) or cursor[join_kernel.RIGHT] < len(right):
+            out = pieces.next()
+            out.add(
+                join_announced(
+                    left.rows, left.ts, left.expiry, left.weight, l_hashes, right.rows, right.ts, right.expiry, right.weight,
+                    r_hashes, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor,
+                    l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table,
+                    self._joined.registers, self._joined.instants, *out.room,
+                )
+            )
+
+
+class MessageLookup(Timeless):
+    """Pair arriving rows with a table; let the messages of those pass that were paired."""
+
+    def __init__(self, spec: MessageLookupSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._shape = pair_shape(spec)
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._table = KeyedBag(spec.right.layout, self._right.lanes, surroundings.scope, surroundings.interner)
+        self._joined = InstantHeap(surroundings.scope.scope("joined"), merges=spec.merges)
+
+    @property
+    def kept(self) -> int:
+        return len(self._table) + len(self._joined)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = inputs
+        self.probes += int(np.count_nonzero(left.weight))
+        table, joined = self._table, self._joined
+        table.reserve(len(right))
+        joined.reserve(len(left))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left))
+        while cursor[join_kernel.LEFT] < len(left) or cursor[join_kernel.RIGHT] < len(right):
+            out = pieces.next()
+            out.add(
+                kernel.look_up_announced(
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._left.lanes,
+                    self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers,
+                    table.table, table.key_table, table.nodes, table.free, joined.registers, joined.instants, *out.room,
+                )
+            )
+        return pieces.delta()
+
+
+class MessageExpireInOrder(Timeless, ExpireInOrder):
+    """For rows that leave in the order in which they came. Only what comes in tells the time, no clock does."""
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        return super().run(inputs, BEGINNING, begin)
+
+
+class MessageExpireByCalendar(Timeless, ExpireByCalendar):
+    """For rows that leave in any order. Only what comes in tells the time, no clock does."""
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        return super().run(inputs, BEGINNING, begin)
+
+
+def message_expire(spec: MessageExpireSpec, surroundings: Surroundings) -> Operator:
+    kind = MessageExpireByCalendar if spec.input.pattern is Pattern.WEAK else MessageExpireInOrder
+    return kind(spec, surroundings)

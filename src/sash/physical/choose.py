@@ -1,0 +1,83 @@
+"""The choice of a plan: of all candidates and all ways to let rows leave, the cheapest (seed 003, sections 5.4.2 and 5.4.3).
+
+With `auto`, rows carry their expiry as far up as they can, or become negative rows at one of the joins: below it direct, above it
+negative. A join of negative rows counts equal rows once and leaves nothing to expire above; it works twice for every row.
+
+Estimates are rough, so a plan as it was written is left only for one that is clearly cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sash.errors import SashError
+from sash.logical.nodes import Join, Plan, inputs
+from sash.logical.statistics import NOTHING_KNOWN, Statistics
+from sash.optimizer.candidates import candidates
+from sash.physical.cost import Costs
+from sash.physical.estimates import Estimates
+from sash.physical.placement import Expiry, place_view
+from sash.physical.specs import Spec
+
+CLEARLY = 0.8  # of the cost of the plan as it was written
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A plan, and the joins at whose inputs negative rows begin at the latest."""
+
+    plan: Plan
+    signed_joins: frozenset[Join] = frozenset()
+
+    def placed(self, shards: int, expiry: Expiry) -> tuple[Spec, int]:
+        return place_view(self.plan, shards, expiry, self.signed_joins)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A choice and what it costs."""
+
+    choice: Choice
+    cost: float
+
+
+def choose(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN) -> Choice:
+    """The cheapest way to run a plan; as it was written, directly, unless another way is clearly cheaper."""
+    first, *others = offers(plan, shards, expiry, statistics)
+    best = min(others, key=lambda offer: offer.cost, default=first)
+    return best.choice if best.cost < CLEARLY * first.cost else first.choice
+
+
+def offers(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN) -> list[Offer]:
+    """All choices with their costs, the plan as it was written first."""
+    costs = Costs(Estimates(statistics))
+    written, *others = candidates(plan)
+    found = [_offer(way, shards, expiry, costs) for way in _ways(written, expiry)]
+    for candidate in others:
+        try:
+            found += [_offer(way, shards, expiry, costs) for way in _ways(candidate, expiry)]
+        except SashError:
+            continue  # a table would have to be joined with rows that leave early
+    return found
+
+
+def _offer(choice: Choice, shards: int, expiry: Expiry, costs: Costs) -> Offer:
+    spec, _ = choice.placed(shards, expiry)
+    return Offer(choice, costs.total(spec))
+
+
+def _ways(plan: Plan, expiry: Expiry) -> Iterator[Choice]:
+    yield Choice(plan)
+    if expiry is Expiry.AUTO:
+        joins = dict.fromkeys(_joins(plan))
+        yield from (Choice(plan, frozenset({join})) for join in joins)
+        if len(joins) > 1:
+            yield Choice(plan, frozenset(joins))
+
+
+def _joins(plan: Plan) -> Iterator[Join]:
+    if isinstance(plan, Join):
+        yield plan
+    for child in inputs(plan):
+        yield from _joins(child)

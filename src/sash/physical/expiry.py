@@ -1,0 +1,150 @@
+"""Expiry strategies: how the parts of a plan learn that rows leave.
+
+Placement gives plans whose rows carry their expiry as far up as they can; below an operator that must act on every
+expiration stands an `Expire`. Here such a plan becomes what the strategy wants. `negative` is no matter of this file: there,
+placement lets every window send negative rows.
+
+    auto              DISTINCT remembers only the youngest copy of a row
+    direct            as placed
+    time-message      windows announce when rows leave; joins pass messages on without looking at their other side
+    piggyback         the same, messages being merged with what follows them in an arc
+    input-triggered   rows leave when a row comes
+
+All but the last give the same changelog; the last gives the same answers, some of them late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from sash.logical.nodes import Function
+from sash.logical.patterns import Pattern
+from sash.physical.expiry_specs import (
+    AnnounceSpec,
+    DistinctSpec,
+    InputExpireSpec,
+    MessageExpireSpec,
+    MessageJoinSpec,
+    MessageLookupSpec,
+)
+from sash.physical.specs import (
+    BinarySpec,
+    DeletionsSpec,
+    EmitSpec,
+    ExpireSpec,
+    FilterSpec,
+    GroupBySpec,
+    InsertionsSpec,
+    JoinSpec,
+    LookupSpec,
+    MinusSpec,
+    PortSpec,
+    ProjectSpec,
+    SignedJoinSpec,
+    SnapshotsSpec,
+    Spec,
+    UnarySpec,
+    UnionAllSpec,
+)
+from sash.scalar.nodes import Column
+
+EXPIRING = (Pattern.WEAKEST, Pattern.WEAK)
+SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
+# What these give depends on when something leaves, not only on what is there.
+EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec)
+
+
+def remember_the_youngest(spec: Spec) -> Spec:
+    """DISTINCT over rows that carry their expiry need not see them leave."""
+    spec = _over_inputs(spec, remember_the_youngest)
+    if not isinstance(spec, GroupBySpec) or spec.calls or not spec.keys or not isinstance(spec.input, ExpireSpec):
+        return spec
+    below = spec.input.input
+    columns = tuple(Column(key, below.schema.types[key], below.schema.names[key]) for key in spec.keys)
+    return DistinctSpec(ProjectSpec(below, columns, spec.names))
+
+
+def tell_the_time(spec: Spec, *, merges: bool) -> Spec:
+    """Time-messages, or with `merges` piggybacking, wherever rows become signed changes."""
+    if isinstance(spec, GroupBySpec) and _needs_no_rows(spec):
+        return spec
+    if isinstance(spec, ExpireSpec):
+        return MessageExpireSpec(_announced(spec.input, merges))
+    return _over_inputs(spec, lambda below: tell_the_time(below, merges=merges))
+
+
+def _needs_no_rows(spec: GroupBySpec) -> bool:
+    """An aggregate that can subtract keeps no rows, so messages would make it do so (seed 000, 5.4). Negative rows from the
+    window cost it nothing more; those of a join would have to be joined again, which costs more than to keep its result.
+    """
+    can_subtract = all(call.function in SUBTRACTABLE and not call.is_distinct for call in spec.calls)
+    return can_subtract and isinstance(spec.input, ExpireSpec) and not any(isinstance(s, JoinSpec) for s in _all(spec.input))
+
+
+def _announced(spec: Spec, merges: bool) -> Spec:
+    """The same rows, with messages. Selections and projections stay below the announcement, where they are made once."""
+    if spec.pattern not in EXPIRING:
+        return tell_the_time(spec, merges=merges)
+    if isinstance(spec, LookupSpec):
+        left, right = _announced(spec.left, merges), tell_the_time(spec.right, merges=merges)
+        return MessageLookupSpec(left, right, spec.left_keys, spec.right_keys, merges)
+    if isinstance(spec, JoinSpec) and not isinstance(spec, SignedJoinSpec):
+        left, right = _announced(spec.left, merges), _announced(spec.right, merges)
+        return MessageJoinSpec(left, right, spec.left_keys, spec.right_keys, merges)
+    if isinstance(spec, UnionAllSpec) or (isinstance(spec, FilterSpec | ProjectSpec) and _has_join(spec)):
+        return _over_inputs(spec, lambda below: _announced(below, merges))
+    return AnnounceSpec(_over_inputs(spec, lambda below: tell_the_time(below, merges=merges)), merges)
+
+
+def _has_join(spec: Spec) -> bool:
+    """Whether messages come from below: a filter or a projection of something else than a window."""
+    if isinstance(spec, FilterSpec | ProjectSpec):
+        return _has_join(spec.input)
+    return isinstance(spec, JoinSpec | UnionAllSpec)
+
+
+def wait_for_input(spec: Spec) -> Spec:
+    """Rows leave when a row comes. All parts of a view wait for the same rows, so it is right whenever it tells something."""
+    spec = _waiting(spec)
+    triggers = tuple(dict.fromkeys(_triggers(spec)))
+
+    def with_triggers(below: Spec) -> Spec:
+        if isinstance(below, InputExpireSpec):
+            return replace(below, triggers=tuple(trigger for trigger in triggers if trigger != below.input))
+        return below if isinstance(below, EXACT_INPUT) else _over_inputs(below, with_triggers)
+
+    return with_triggers(spec)
+
+
+def _waiting(spec: Spec) -> Spec:
+    if isinstance(spec, ExpireSpec):
+        return InputExpireSpec(spec.input)
+    return spec if isinstance(spec, EXACT_INPUT) else _over_inputs(spec, _waiting)
+
+
+def _triggers(spec: Spec) -> Iterator[Spec]:
+    """Every edge on which rows come to the part of a plan that waits."""
+    if isinstance(spec, InputExpireSpec):
+        yield spec.input
+    elif any(isinstance(below, InputExpireSpec) for below in _all(spec)):
+        for below in spec.inputs:
+            yield from _triggers(below)
+    else:
+        yield spec
+
+
+def _over_inputs(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
+    """The same spec over changed inputs, those on the other side of an exchange too."""
+    if isinstance(spec, PortSpec):
+        return spec if spec.source is None else replace(spec, source=change(spec.source))
+    if isinstance(spec, UnarySpec):
+        return replace(spec, input=change(spec.input))
+    assert isinstance(spec, BinarySpec)
+    return replace(spec, left=change(spec.left), right=change(spec.right))
+
+
+def _all(spec: Spec) -> Iterator[Spec]:
+    yield spec
+    for below in (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs:
+        yield from _all(below)

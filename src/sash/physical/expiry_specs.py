@@ -1,0 +1,88 @@
+"""Specs of operators that belong to one way of expiry (`expiry.py` says which).
+
+A message is a change of no weight: it tells what time it is, and that some row leaves then. Only edges for which
+`messages_of` says so have any, and only the operators here, filters, projections and unions meet them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sash.logical.patterns import Pattern
+from sash.physical.specs import FilterSpec, JoinSpec, LookupSpec, ProjectSpec, Spec, UnarySpec, UnionAllSpec
+
+
+@dataclass(frozen=True)
+class DistinctSpec(UnarySpec):
+    """Every row once, of an input whose rows carry their expiry."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class AnnounceSpec(UnarySpec):
+    """Rows that carry their expiry, and a message whenever one of them leaves; `merges`: at most one of them waits in an arc."""
+
+    merges: bool
+
+    @property
+    def lifetime(self) -> int | None:
+        return self.input.lifetime
+
+
+@dataclass(frozen=True)
+class MessageJoinSpec(JoinSpec):
+    """Join of two announced inputs: passes on the messages of rows that were joined."""
+
+    merges: bool
+
+
+@dataclass(frozen=True)
+class MessageLookupSpec(LookupSpec):
+    """Join of an announced input with a table: passes on the messages of rows that were joined."""
+
+    merges: bool
+
+
+@dataclass(frozen=True)
+class MessageExpireSpec(UnarySpec):
+    """Announced rows become signed changes when a message, or a row that stands for one, says so."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class InputExpireSpec(UnarySpec):
+    """Rows that carry their expiry become signed changes; they leave when a row comes, here or to any of `triggers`."""
+
+    triggers: tuple[Spec, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return (self.input, *self.triggers)
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+class Messages(Enum):
+    """Which messages an edge carries."""
+
+    NONE = "none"
+    SINGLE = "single"  # one for every instant
+    MERGED = "merged"  # at most one, behind all rows
+
+
+def messages_of(spec: Spec) -> Messages:
+    if isinstance(spec, AnnounceSpec | MessageJoinSpec | MessageLookupSpec):
+        return Messages.MERGED if spec.merges else Messages.SINGLE
+    if isinstance(spec, FilterSpec | ProjectSpec | UnionAllSpec):
+        found = {messages_of(below) for below in spec.inputs} - {Messages.NONE}
+        return found.pop() if found else Messages.NONE
+    return Messages.NONE

@@ -1,0 +1,163 @@
+"""The execution cycle: run an operator, choose the next one by its rule, again and again. (Seed 004, figure 4.)
+
+    1. the current operator takes a batch below the least of its registers, and gives what follows from it
+    2. the rule of its state says who is next, by whether it has given something (yield) and could go on (more)
+
+A walk ends where no rule knows a way; the next one begins at an operator that can work, in the most urgent fragment. When nobody
+has rows to work off, time is brought to those who wait for it, which may set rows free. The step is over when that helps nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+
+from sash.deltas import Delta
+from sash.runtime.enhanced import Arcs, Demand, Timing
+from sash.runtime.node import Begins, Node
+from sash.runtime.rules import Move, next_move
+from sash.runtime.schedule import BY_LOAD, batch_for
+from sash.runtime.table import State, StateTable
+from sash.schema import FOREVER
+
+Watch = Callable[[Node, int, Delta], None]  # who has run, how many rows it took, what it gave
+
+
+class Cycle:
+    """Runs the operators of a graph. `table` may be replaced whenever no operator is running."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.inputs: list[tuple[int, ...]] = []
+        self.table = StateTable()
+        self.arcs: list[Arcs] = []
+        self.prone: list[Node] = []  # those who may wait for time
+        self.timing = Timing.DIRECT
+        self.watch: Watch | None = None
+        self._ready: list[tuple[int, int]] = []  # a heap: the most urgent first, then the nearest to the sources
+        self._count = 0  # of those who can work
+        self._batch = batch_for(0)
+        self._begins: Begins = {}
+
+    def step(self, begins: Begins, load: int) -> None:
+        """Work off all that the ports hold, as far as their clocks allow."""
+        self._begins, self._batch = begins, batch_for(load)
+        for node in self.nodes:
+            if node.operator is None:
+                self._wake_readers(node)
+        self._work_off()
+        demand = Demand(self.nodes, self.arcs)
+        for node in self.prone:
+            hope = min(self.nodes[port].output.clock for port in node.ports)
+            if node.next_event < hope:
+                self._bring_time(node, hope, demand)
+
+    # Conditions of the rules.
+
+    def yields_to(self, state: State) -> Move | None:
+        """In turn among those who can work; else one who has rows and waits."""
+        if not state.successors:
+            return None
+        output, waiting = self.nodes[state.number].output, None
+        count = len(output.arcs)
+        for turn in range(output.turn, output.turn + count):
+            arc = output.arcs[turn % count]
+            if arc.first != FOREVER:
+                if self.nodes[arc.reader].is_ready:
+                    output.turn = (turn + 1) % count
+                    return Move(arc.reader, True)
+                waiting = arc.reader
+        return None if waiting is None else Move(waiting, False)
+
+    def has_more(self, number: int) -> bool:
+        return self.nodes[number].is_ready
+
+    def lacking(self, state: State) -> int | None:
+        if len(state.predecessors) < 2:
+            return state.predecessors[0] if state.predecessors else None
+        least = min(self.nodes[state.number].arcs, key=lambda arc: arc.clock)
+        below = self.inputs[state.number][least.side]
+        return below if below in state.predecessors else state.predecessors[0]
+
+    # The cycle.
+
+    def _work_off(self) -> None:
+        """Walk from those who can work until nobody can."""
+        while self._ready:
+            _, number = heappop(self._ready)
+            if self.nodes[number].is_ready:
+                self._walk(number)
+                if self.nodes[number].is_ready:
+                    heappush(self._ready, (self.table[number].urgency, number))
+
+    def _walk(self, number: int) -> None:
+        runs, moves = True, 0
+        while True:
+            if runs:
+                self._run(self.nodes[number])
+                moves = 0
+            if not self._count:
+                return
+            number, runs = next_move(self.table[number], self)
+            moves += 1
+            if number < 0 or moves > len(self.nodes):  # no way, or round in a circle of those who wait for each other
+                return
+
+    def _run(self, node: Node) -> None:
+        batch = self.table[node.number].batch
+        self._run_to(node, node.cut(self._batch if batch == BY_LOAD else batch))
+
+    def _run_to(self, node: Node, now: int) -> None:
+        count, delta = node.run(now, self._begins)
+        if node.is_ready and not node.has_more():
+            node.is_ready = False
+            self._count -= 1
+        self._wake_readers(node)
+        if self.watch is not None:
+            self.watch(node, count, delta)
+
+    def _wake_readers(self, node: Node) -> None:
+        for arc in node.output.arcs:
+            reader = self.nodes[arc.reader]
+            if not reader.is_ready and reader.has_more():
+                self._wake(reader)
+
+    def _wake(self, node: Node) -> None:
+        node.is_ready = True
+        self._count += 1
+        heappush(self._ready, (self.table[node.number].urgency, node.number))
+
+    # Time on demand.
+
+    def _bring_time(self, node: Node, hope: int, demand: Demand) -> None:
+        """Nobody has rows to work off, and this one waits for something before `hope`."""
+        if self.timing is Timing.PUNCTUATION:
+            self._punctuate(node.number, hope)
+        else:
+            demand.ask(node.number)
+        if not node.is_ready and node.has_more():
+            self._wake(node)
+            self._work_off()
+        if node.next_event < node.reach:
+            self._run_to(node, node.reach)
+            self._work_off()
+        for arc in node.arcs:
+            arc.is_active = False
+
+    def _punctuate(self, number: int, hope: int) -> None:
+        """Let time pass through all below an operator, one after the other."""
+        for below in self._below(number):
+            node = self.nodes[below]
+            if node.operator is not None and node.output.clock < hope:
+                self._run_to(node, node.reach)
+        self._work_off()
+
+    def _below(self, number: int) -> Sequence[int]:
+        """All that an operator depends on, inputs first."""
+        found, waiting = set[int](), list(self.inputs[number])
+        while waiting:
+            below = waiting.pop()
+            if below not in found:
+                found.add(below)
+                waiting.extend(self.inputs[below])
+        return sorted(found)

@@ -1,0 +1,70 @@
+"""The enhanced query graph: how time gets to those who wait for it. (Seed 004, section 4.)
+
+    port ──▶ filter ──▶ project ──▶ union ──▶ filter ──▶ join          rows
+      ╰┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▶╯ ╰┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▶╯           time
+
+Operators that may wait for time (those with several inputs, and those that give something when time passes) are joined by direct
+arcs of time; a port counts as one of them. Others neither use nor change time and are passed by.
+
+Time moves on demand. An operator that waits asks those on its arcs of time, they ask in turn, and ports answer with the clock of
+their source. The answers come back through the registers, and each goes one way once: a register is active from when it is set
+until its operator has used its value or handed it on. This happens only while no operator has rows to work off, so that no row is
+on its way between two ends of an arc of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from sash.runtime.node import Node
+
+
+class Timing(Enum):
+    """How time gets to those who wait."""
+
+    DIRECT = "direct"  # along the arcs of time
+    PUNCTUATION = "punctuation"  # through every operator on the way, as rows do: for comparison
+
+
+Arcs = tuple[tuple[int, ...], ...]  # for every input: where its time comes from
+
+
+def arcs_of_time(nodes: Sequence[Node], inputs: Sequence[Sequence[int]]) -> list[Arcs]:
+    """For every input of every operator, the ports and waiting-prone operators it is reached from without passing another one."""
+    ends: list[tuple[int, ...]] = []  # where an arc of time begins that leads up from a node: there, or below
+    found: list[Arcs] = []
+    for node, below in zip(nodes, inputs, strict=True):
+        sides = tuple(ends[number] for number in below)
+        found.append(sides)
+        is_end = node.operator is None or node.is_waiting_prone
+        ends.append((node.number,) if is_end else tuple(dict.fromkeys(end for side in sides for end in side)))
+    return found
+
+
+class Demand:
+    """One round of asking, while the clocks of the ports stand still: everybody is asked once."""
+
+    def __init__(self, nodes: Sequence[Node], arcs: Sequence[Arcs]) -> None:
+        self._nodes, self._arcs = nodes, arcs
+        self._asked: set[int] = set()
+
+    def ask(self, number: int) -> None:
+        """Bring the registers of an operator up to what the sources can promise now."""
+        if number in self._asked:
+            return
+        self._asked.add(number)
+        for arc, sources in zip(self._nodes[number].arcs, self._arcs[number], strict=True):
+            promised = min(map(self._promise, sources))
+            if promised > arc.clock:
+                arc.register, arc.is_active = promised, True
+
+    def _promise(self, number: int) -> int:
+        """What one at the beginning of an arc of time can say; what its registers were told is then handed on."""
+        node = self._nodes[number]
+        if node.operator is None:
+            return node.output.clock
+        self.ask(number)
+        for arc in node.arcs:
+            arc.is_active = False
+        return node.reach

@@ -1,0 +1,221 @@
+"""Metrics: what the operators of a job did, as the papers measure it.
+
+    arc        rows through it by sign, and messages that only tell the time
+    operator   rows out, seconds at work, capacity (rows in a second of them), probes of the other side of a join,
+               rows and bytes of its state, how late it told what it had to tell
+    view       changes, and how long an effect took to appear: in the time of the streams, and in that of the wall
+
+Counts are taken from the sizes of deltas, once a step. Those of several shards, or of several steps, can be added.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s
+from sash.operators.delays import Delays
+from sash.physical.specs import PortSpec, Spec
+from sash.schema import SECOND
+
+KEPT = 1024  # instants that a clockwork may remember though they are over
+
+@dataclass(slots=True)
+class Traffic:
+    """What went through an arc."""
+
+    positive: int = 0
+    negative: int = 0
+    messages: int = 0
+
+    def add(self, delta: Delta) -> None:
+        count = len(delta)
+        if not count:
+            return
+        positive, negative = int(np.count_nonzero(delta.weight > 0)), int(np.count_nonzero(delta.weight < 0))
+        self.positive += positive
+        self.negative += negative
+        self.messages += count - positive - negative
+
+    def merge(self, other: Traffic) -> None:
+        self.positive += other.positive
+        self.negative += other.negative
+        self.messages += other.messages
+
+    @property
+    def rows(self) -> int:
+        return self.positive + self.negative
+
+    def figures(self) -> dict[str, int]:
+        return {"positive": self.positive, "negative": self.negative, "messages": self.messages}
+
+
+@dataclass
+class OperatorMetrics:
+    """Of one operator: since it was built, or of all shards together."""
+
+    name: str
+    id: str
+    sources: list[str]
+    arcs: list[Traffic]
+    out: Traffic = field(default_factory=Traffic)
+    seconds: float = 0.0
+    probes: int = 0
+    state_rows: int = 0
+    state_bytes: int = 0
+    delays: Delays | None = None
+
+    @staticmethod
+    def of(spec: Spec) -> OperatorMetrics:
+        name = type(spec).__name__.removesuffix("Spec")
+        sources = [_source(below) for below in spec.inputs]
+        return OperatorMetrics(name, spec.fingerprint, sources, [Traffic() for _ in sources])
+
+    def merge(self, other: OperatorMetrics) -> None:
+        """Add what another shard, or a later step, counted; state is that of the shards, so it is not added here."""
+        for mine, theirs in zip(self.arcs, other.arcs, strict=True):
+            mine.merge(theirs)
+        self.out.merge(other.out)
+        self.seconds += other.seconds
+        self.probes += other.probes
+        if other.delays is not None:
+            self.delays = self.delays or Delays()
+            self.delays.merge(other.delays)
+
+    @property
+    def capacity(self) -> float:
+        """Rows and messages that come in, for every second at work."""
+        came = sum(arc.rows + arc.messages for arc in self.arcs)
+        return came / self.seconds if self.seconds else 0.0
+
+    def figures(self) -> dict[str, Any]:
+        arcs = [{"from": source, **arc.figures()} for source, arc in zip(self.sources, self.arcs, strict=True)]
+        found: dict[str, Any] = {
+            "operator": self.name, "id": self.id, "arcs": arcs, "out": self.out.figures(), "seconds": self.seconds,
+            "capacity": self.capacity, "state_rows": self.state_rows, "state_bytes": self.state_bytes,
+        }
+        if self.probes:
+            found["probes"] = self.probes
+        if self.delays is not None:
+            found["delay"] = self.delays.summary()
+        return found
+
+    def packed(self) -> dict[str, Any]:
+        """For a packet."""
+        arcs = [[arc.positive, arc.negative, arc.messages] for arc in (*self.arcs, self.out)]
+        numbers = [self.probes, self.state_rows, self.state_bytes]
+        late = None if self.delays is None else self.delays.packed()
+        return {
+            "name": self.name, "id": self.id, "sources": self.sources, "arcs": arcs, "seconds": self.seconds,
+            "numbers": numbers, "delays": late,
+        }
+
+    @staticmethod
+    def unpacked(packed: Mapping[str, Any]) -> OperatorMetrics:
+        *arcs, out = (Traffic(*numbers) for numbers in packed["arcs"])
+        probes, rows, size = packed["numbers"]
+        late = None if packed["delays"] is None else Delays.unpacked(packed["delays"])
+        return OperatorMetrics(
+            packed["name"], packed["id"], list(packed["sources"]), arcs, out, packed["seconds"], probes, rows, size, late
+        )
+
+
+@dataclass
+class ViewMetrics:
+    """Of the changes of a view."""
+
+    changes: int = 0
+    wall: Delays = field(default_factory=Delays)
+
+
+class Clockwork:
+    """When the time of the streams reached an instant, on the wall: where the delay of its effects begins."""
+
+    def __init__(self) -> None:
+        self._instants: list[int] = []
+        self._seconds: list[float] = []
+
+    def reached(self, instant: int, seconds: float) -> None:
+        if not self._instants or instant > self._instants[-1]:
+            self._instants.append(instant)
+            self._seconds.append(seconds)
+
+    def delays(self, instants: Int64s, seconds: float) -> Int64s:
+        """Of effects at these instants that appear now, in microseconds."""
+        places = np.minimum(np.searchsorted(self._instants, instants), len(self._instants) - 1)
+        return ((seconds - np.array(self._seconds)[places]) * SECOND).astype(np.int64)
+
+    def forget(self, before: int) -> None:
+        """There will be no effects before this instant any more."""
+        if len(self._instants) > KEPT:
+            place = bisect_left(self._instants, before)
+            del self._instants[:place], self._seconds[:place]
+
+
+class JobMetrics:
+    """Adds up what operators and views of a job tell."""
+
+    def __init__(self) -> None:
+        self.views: dict[str, ViewMetrics] = {}
+        self._operators: dict[str, OperatorMetrics] = {}
+        self._states: dict[str, dict[object, tuple[int, int]]] = {}
+
+    def tell(self, place: object, packed: Iterable[Mapping[str, Any]]) -> None:
+        """What the operators of a shard have done since they told last, and how large their state is now."""
+        for one in map(OperatorMetrics.unpacked, packed):
+            if one.id in self._operators:
+                self._operators[one.id].merge(one)
+            else:
+                self._operators[one.id] = one
+            self._states.setdefault(one.id, {})[place] = (one.state_rows, one.state_bytes)
+
+    def and_now(self, place: object, packed: list[dict[str, Any]]) -> JobMetrics:
+        """These metrics with the newest of a shard, whose operators are all that there are; this object stays as it is."""
+        whole, ids = JobMetrics(), {one["id"] for one in packed}
+        whole.views = self.views
+        whole.tell(place, [one.packed() for id_, one in self._operators.items() if id_ in ids])
+        whole.tell(place, packed)
+        return whole
+
+    def view(self, name: str) -> ViewMetrics:
+        return self.views.setdefault(name, ViewMetrics())
+
+    def operators(self) -> Iterator[OperatorMetrics]:
+        for id_, one in self._operators.items():
+            states = self._states[id_].values()
+            one.state_rows, one.state_bytes = (sum(numbers) for numbers in zip(*states, strict=True))
+            yield one
+
+    def figures(self, specs: Mapping[str, Spec]) -> dict[str, Any]:
+        """Everything as plain data; `specs` are those of the views."""
+        operators = {one.id: one for one in self.operators()}
+        views = {name: self._view_figures(name, spec, operators) for name, spec in specs.items()}
+        return {"views": views, "operators": [one.figures() for one in operators.values()]}
+
+    def _view_figures(self, name: str, spec: Spec, operators: Mapping[str, OperatorMetrics]) -> dict[str, Any]:
+        view, late = self.view(name), Delays()
+        below = {one.fingerprint for one in _all_specs(spec)}
+        for id_ in below & set(operators):
+            delays = operators[id_].delays
+            if delays is not None:
+                late.merge(delays)
+        if not late.count:
+            late.add_none(view.changes)  # what nobody held back came at its own instant
+        return {"changes": view.changes, "delay": {"event_time": late.summary(), "wall_time": view.wall.summary()}}
+
+
+def _source(spec: Spec) -> str:
+    """Where an arc begins: a stream by its name, an operator by its id, also behind an exchange."""
+    if not isinstance(spec, PortSpec):
+        return spec.fingerprint
+    return spec.stream or ("" if spec.source is None else spec.source.fingerprint)
+
+
+def _all_specs(spec: Spec) -> Iterator[Spec]:
+    yield spec
+    for below in (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs:
+        yield from _all_specs(below)

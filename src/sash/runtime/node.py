@@ -1,0 +1,91 @@
+"""A node of a graph: an operator, the arcs it reads, the buffer it writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sash.deltas import Delta
+from sash.operators.base import Operator
+from sash.physical.specs import BeginSpec, GroupBySpec, Spec
+from sash.runtime.arcs import Arc, Buffer, least_clock
+from sash.runtime.metrics import OperatorMetrics
+from sash.schema import BEGINNING, FOREVER
+
+Begins = Mapping[str, int | None]  # the instants of the first rows of all streams
+
+
+@dataclass(eq=False)
+class Node:
+    """`operator` is None for a port."""
+
+    number: int
+    spec: Spec
+    operator: Operator | None
+    arcs: list[Arc]
+    output: Buffer
+    metrics: OperatorMetrics
+    ports: tuple[int, ...]  # those that rows of it come from
+    needs_begin: bool  # whether it shows something before it has a row
+    is_waiting_prone: bool  # whether time may hold it back, or make it give something
+    is_ready: bool = False  # stands among those that can work
+    results: list[Delta] | None = None  # of this step, for a sink
+
+    @property
+    def reach(self) -> int:
+        """How far it may work: the least of its registers."""
+        return least_clock(self.arcs)
+
+    def has_more(self) -> bool:
+        """Whether it has a row below the least of its registers (seed 004, figure 8).
+
+        All rows of an instant are worked off together, so an instant is open until every register is past it.
+        """
+        first = clock = FOREVER
+        for arc in self.arcs:
+            if arc.first < first:
+                first = arc.first
+            if arc.buffer.clock < clock and arc.register < clock:
+                clock = arc.clock
+        return first < clock
+
+    @property
+    def next_event(self) -> int:
+        """The instant of the next change that it has, or will make by itself."""
+        assert self.operator is not None
+        return min(self.operator.due(), min(arc.first for arc in self.arcs))
+
+    def cut(self, batch: int) -> int:
+        """How far to work with about so many rows: to the end of an instant."""
+        now = self.reach
+        for arc in self.arcs:
+            if arc.waiting > batch:
+                now = min(now, arc.cut(batch))
+        return now
+
+    def run(self, now: int, begins: Begins) -> tuple[int, Delta]:
+        """Work up to an instant; how many rows it took, and what it gives."""
+        assert self.operator is not None
+        inputs = [arc.take(now) for arc in self.arcs]
+        started = time.perf_counter()
+        delta = self.operator.run(inputs, now, self._begin(begins) if self.needs_begin else None)
+        self._count(inputs, delta, time.perf_counter() - started)
+        self.output.put(delta, now)
+        if self.results is not None and len(delta):
+            self.results.append(delta)
+        return sum([len(taken.ts) for taken in inputs]), delta
+
+    def _count(self, inputs: Sequence[Delta], delta: Delta, seconds: float) -> None:
+        self.metrics.seconds += seconds
+        self.metrics.out.add(delta)
+        for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
+            traffic.add(taken)
+
+    def _begin(self, begins: Begins) -> int | None:
+        """When the query of an operator begins."""
+        assert isinstance(self.spec, BeginSpec | GroupBySpec)
+        if not self.spec.streams:
+            return BEGINNING  # tables were always there
+        found = min((b for b in (begins[name] for name in self.spec.streams) if b is not None), default=FOREVER)
+        return None if found == FOREVER else found

@@ -1,0 +1,55 @@
+"""What the streams of a running job are like: rates and numbers of values, from samples, and what its operators have counted.
+
+The first rows of a stream are all looked at, later ones one in sixteen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from sash.logical.statistics import Counted, Statistics
+from sash.logical.streams import StreamSpec
+from sash.runtime.metrics import OperatorMetrics
+from sash.runtime.sketch import Sketch
+
+FIRST_ROWS = 4096
+AT_ONCE = 256
+ONE_IN = 16
+
+
+class StreamObserver:
+    """Looks at the rows of one stream."""
+
+    def __init__(self, spec: StreamSpec) -> None:
+        self.spec = spec
+        self.rows = 0
+        self._sampled = 0
+        self._sketches = [Sketch() for _ in spec.schema.names]
+
+    def saw(self, batch: pa.RecordBatch) -> None:
+        self.rows += batch.num_rows
+        if self._sampled < FIRST_ROWS or self._sampled * ONE_IN < self.rows:
+            sample = batch.slice(0, AT_ONCE)
+            self._sampled += sample.num_rows
+            for sketch, column in zip(self._sketches, sample.columns, strict=False):
+                sketch.add(column)
+
+    def values(self) -> dict[tuple[str, str], float]:
+        names = self.spec.schema.names
+        return {(self.spec.name, name): sketch.values for name, sketch in zip(names, self._sketches, strict=True)}
+
+
+def observed(
+    observers: Iterable[StreamObserver], seconds: Mapping[str, float], operators: Iterable[OperatorMetrics], elapsed: float
+) -> Statistics:
+    """`seconds` are how long the rows of every stream have come so far, `elapsed` is how long those of any have."""
+    streams = [one for one in observers if one.rows]
+    distinct: dict[tuple[str, str], float] = {}
+    for one in streams:
+        distinct |= one.values()
+    rates = {one.spec.name: one.rows / seconds[one.spec.name] for one in streams if seconds.get(one.spec.name)}
+    tables = {one.spec.name: float(one.rows) for one in streams if one.spec.is_table}
+    counted = {one.id: Counted(one.out.positive / elapsed, premature=one.premature) for one in operators} if elapsed else {}
+    return Statistics(rates, tables, distinct, counted)

@@ -1,0 +1,67 @@
+"""Schedules: in which order the operators of a graph run, and how many rows one takes at a time. (Seed 004.)
+
+    dfs        depth first, an instant at a time: a row is on its way out before the next one is looked at
+    bfs        breadth first: an operator works off all it has before the next one begins
+    rr         round robin: as bfs, but what has nothing to give ends the round instead of looking back for more
+    batch:K    depth first with batches of about K rows (whole instants always)
+    auto       depth first with batches as large as the load wants: everything at once while that is soon done
+    memory     small batches, and break nodes where rows have become few for the work: what shrinks rows fastest runs first
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+
+from sash.errors import SashError
+from sash.schema import FOREVER
+
+RULES = ("dfs", "bfs", "rr")
+ALL = FOREVER
+BY_LOAD = 0
+
+LEAST_BATCH = 1 << 16  # below this, calls would cost more than a few hundredths of the work
+COST_OF_A_PASS = 1 << 11  # in rows: what calling the operators once costs beside their work
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A rule for the next operator, and the rows of a batch: a number, ALL, or BY_LOAD."""
+
+    rule: str = "dfs"
+    batch: int = BY_LOAD
+    has_breaks: bool = False  # break nodes are placed by what operators were seen to do
+
+    def __str__(self) -> str:
+        if self.has_breaks:
+            return "memory"
+        if self.batch == BY_LOAD:
+            return "auto"
+        if (self.rule, self.batch) in (("dfs", 1), ("bfs", ALL), ("rr", ALL)):
+            return self.rule
+        return f"batch:{self.batch}" if self.rule == "dfs" else f"{self.rule}:{self.batch}"
+
+
+AUTO = Schedule()
+MEMORY = Schedule("dfs", 1 << 12, has_breaks=True)
+
+
+def parse_schedule(text: str) -> Schedule:
+    """What a user writes."""
+    name, _, number = text.strip().lower().partition(":")
+    if not number and name in ("auto", "memory"):
+        return AUTO if name == "auto" else MEMORY
+    if not number and name in RULES:
+        return Schedule(name, 1 if name == "dfs" else ALL)
+    if name in ("batch", *RULES) and number.isdecimal() and int(number) > 0:
+        return Schedule("dfs" if name == "batch" else name, int(number))
+    raise SashError(f'"{text}" is not a schedule', "schedules are: auto, dfs, bfs, rr, memory, and batch:K, such as batch:1000")
+
+
+def batch_for(load: int) -> int:
+    """Rows of a batch when so many wait.
+
+    With batches of k rows, n rows cost n + (n / k) c in all, and a row waits for about half of that and half a batch: least for
+    k = sqrt(n c). Smaller ones than LEAST_BATCH are not worth their calls.
+    """
+    return max(LEAST_BATCH, isqrt(load * COST_OF_A_PASS))

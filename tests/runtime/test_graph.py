@@ -1,0 +1,58 @@
+"""A graph whose operators come and go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sash
+from sash.deltas import Delta
+from sash.physical.specs import PortSpec
+from sash.runtime.graph import Feed, Graph
+from sash.scalar.failures import Failures
+from sash.schema import FOREVER
+from sash.state.arena import Arena
+from sash.state.interner import Interner
+
+SQL = """
+CREATE STREAM a (ts TIMESTAMP, k STRING) TIMESTAMP BY ts;
+CREATE STREAM b (ts TIMESTAMP, k STRING) TIMESTAMP BY ts;
+CREATE MATERIALIZED VIEW one AS SELECT k FROM a [RANGE 5 SECONDS];
+CREATE MATERIALIZED VIEW two AS SELECT a.k FROM a [RANGE 5 SECONDS] JOIN b [RANGE 5 SECONDS] ON a.k = b.k;
+CREATE MATERIALIZED VIEW three AS SELECT k FROM b [RANGE 5 SECONDS];
+"""
+
+
+def feed(count: int, start: int, clock: int, width: int) -> Feed:
+    rows, ts = np.zeros((count, width), np.int64), np.arange(start, start + count)
+    return Feed(Delta(rows, ts, np.full(count, FOREVER), np.ones(count, np.int64)), clock)
+
+
+def test_operators_come_and_go_while_rows_wait() -> None:
+    db = sash.connect()
+    db.execute(SQL)
+    job = db.planned(1)
+    one, two, three = (job.view(name).spec for name in ("one", "two", "three"))
+    ports = {str(port.stream): port.spec for port in job.ports}
+    graph = Graph([two], Arena.anonymous(), interner := Interner(Arena.anonymous()), Failures())
+
+    def step(a: int, b: int, a_clock: int, b_clock: int, *sinks: object) -> dict[object, int]:
+        feeds: dict[PortSpec, Feed] = {
+            ports["a"]: feed(a, a_clock - a, a_clock, ports["a"].layout.width),
+            ports["b"]: feed(b, b_clock - b, b_clock, ports["b"].layout.width),
+        }
+        found = graph.step(feeds, sinks, {})  # type: ignore[arg-type]
+        return {spec: len(result.delta) for spec, result in found.items()}
+
+    assert step(10, 0, 10, 0, two) == {two: 0}
+    waiting = graph.buffered
+    assert waiting == 10
+    graph.add(one)
+    assert step(5, 0, 15, 0, one, two) == {one: 5, two: 0}  # the new reader sees only what comes
+    assert graph.keep([one]) and two not in graph.specs
+    assert step(5, 5, 20, 5, one) == {one: 5}
+    assert graph.buffered == 0
+    graph.add(three)
+    assert step(0, 7, 20, 12, one, three) == {one: 0, three: 7}
+    assert graph.keep([three]) and all(state.number == place for place, state in enumerate(graph.table.states))
+    assert step(0, 3, 20, 15, three) == {three: 3}
+    assert {owner for owner, holders in interner._holders.items() if holders} <= {spec.fingerprint for spec in graph.specs}

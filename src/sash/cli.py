@@ -67,11 +67,12 @@ def run(job: Path, engine: str, **options: object) -> None:
 
 @main.command()
 @JOB
-def explain(job: Path) -> None:
+@click.option("--analyze", is_flag=True, help="Run the job in this process first; show what was counted beside the estimates.")
+def explain(job: Path, analyze: bool) -> None:
     """Show how the views of a job will be run."""
     from sash.commands.explain import explain_job
 
-    click.echo(explain_job(job))
+    click.echo(explain_job(job, is_analyze=analyze))
 
 
 @main.command()

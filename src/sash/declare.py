@@ -164,6 +164,10 @@ class Declarations(ABC):
             raise
         return True
 
+    def analyze(self, view: str) -> str:
+        """How a view has run so far: what was counted beside what was expected."""
+        raise SashError("EXPLAIN ANALYZE is for the embedded engine", "leave ANALYZE out, or use sash explain --analyze")
+
     def explain(self, plan: Plan, view: str = "") -> str:
         """What a plan means, and how it will be run; of a view, with whom it shares operators."""
         choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
@@ -188,7 +192,7 @@ class Declarations(ABC):
         if not isinstance(subject, Name):
             return self.explain(bind(subject, self.catalog))
         view = self._view(subject.text)
-        return self.explain(view.plan, view.name)
+        return self.analyze(view.name) if statement.is_analyze else self.explain(view.plan, view.name)
 
     def _show(self, kind: str) -> pa.Table:
         if kind == "QUERIES":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sash.operators import lists
 from sash.operators.as_of import AsOf
 from sash.operators.base import Operator, Surroundings
 from sash.operators.begin import Begin
@@ -27,7 +28,7 @@ from sash.operators.snapshots import Snapshots
 from sash.operators.table_changes import TableChanges
 from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
-from sash.physical import expiry_specs, specs
+from sash.physical import expiry_specs, paper_specs, specs
 from sash.physical.as_of import AsOfSpec
 from sash.physical.over import OverSpec
 from sash.physical.specs import Spec
@@ -64,6 +65,13 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     expiry_specs.MessageLookupSpec: MessageLookup,
     expiry_specs.MessageExpireSpec: message_expire,
     expiry_specs.InputExpireSpec: InputExpire,
+    paper_specs.ListExpireSpec: lists.ListExpire,
+    paper_specs.PartitionExpireSpec: lists.PartitionExpire,
+    paper_specs.BucketJoinSpec: lists.BucketJoin,
+    paper_specs.SignedBucketJoinSpec: lists.SignedBucketJoin,
+    paper_specs.ListDistinctSpec: lists.ListDistinct,
+    paper_specs.BucketDistinctSpec: lists.BucketDistinct,
+    paper_specs.BucketResultSpec: lists.BucketResult,
 }
 
 

@@ -18,7 +18,7 @@ from sash.operators.base import Operator, Surroundings
 from sash.operators.delays import Delays
 from sash.operators.expire import ExpireByCalendar, ExpireInOrder
 from sash.physical.expiry_specs import InputExpireSpec
-from sash.schema import BEGINNING, FOREVER
+from sash.schema import FOREVER
 
 
 class InputExpire(Operator):
@@ -43,9 +43,11 @@ class InputExpire(Operator):
         instants = np.unique(np.concatenate([one.ts for one in inputs]))
         if self.end is not None and self.end < now:
             instants = np.union1d(instants, [self.end])
-        told = _with_instants(delta, instants)
+        if not len(instants):
+            return self.nothing
         # No clock lets a row leave: time is what the instants say.
-        return self._late(self._expire.run([told], BEGINNING, begin), instants)
+        told = _with_instants(delta, instants)
+        return self._late(self._expire.run([told], int(instants[-1]) + 1, begin), instants)
 
     def _late(self, out: Delta, instants: Int64s) -> Delta:
         """What leaves does so at the instant that told it."""

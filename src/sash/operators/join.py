@@ -51,14 +51,16 @@ def pair_shape(spec: JoinSpec) -> Int64s:
 class Join(Timeless):
     """Pair every arriving row with the live rows of the other side."""
 
+    LOG = RowLog
+
     def __init__(self, spec: JoinSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         scope, interner = surroundings.scope, surroundings.interner
         self._shape = pair_shape(spec)
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
-            RowLog(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
-            RowLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+            self.LOG(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
+            self.LOG(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
         )
 
     @property

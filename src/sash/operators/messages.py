@@ -28,7 +28,6 @@ from sash.operators.expire import ExpireByCalendar, ExpireInOrder
 from sash.operators.join import Side, in_slices, pair_shape
 from sash.operators.pieces import Pieces
 from sash.physical.expiry_specs import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
-from sash.schema import BEGINNING
 from sash.state.bag import KeyedBag
 from sash.state.messages import InstantHeap, InstantList, NoInstants, PairLog
 
@@ -150,14 +149,19 @@ class MessageExpireInOrder(Timeless, ExpireInOrder):
     """For rows that leave in the order in which they came. Only what comes in tells the time, no clock does."""
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        return super().run(inputs, BEGINNING, begin)
+        return super().run(inputs, told_until(inputs[0]), begin) if len(inputs[0]) else self.nothing
 
 
 class MessageExpireByCalendar(Timeless, ExpireByCalendar):
     """For rows that leave in any order. Only what comes in tells the time, no clock does."""
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        return super().run(inputs, BEGINNING, begin)
+        return super().run(inputs, told_until(inputs[0]), begin) if len(inputs[0]) else self.nothing
+
+
+def told_until(delta: Delta) -> int:
+    """The instant after the last that a delta tells of."""
+    return int(delta.ts[-1]) + 1
 
 
 def message_expire(spec: MessageExpireSpec, surroundings: Surroundings) -> Operator:

@@ -5,7 +5,8 @@
     Join            over one side; over keys, to both sides
     set operators   all: equal rows meet the same condition; a side of a union that no row can come from is left out
     Minus           over keys, to both sides: others would change which rows are the youngest
-    Aggregate, Top  over the keys of groups, of partitions
+    Aggregate       over the keys of groups
+    Top, OVER       over the keys of partitions
     Window          all into RANGE, NOW and UNBOUNDED; over the keys into PARTITION BY k ROWS n; none into ROWS n: the rows that
                     a filter hides push others out
     ISTREAM, DSTREAM  all; not RSTREAM, which speaks whenever its query changes
@@ -36,6 +37,7 @@ from sash.logical.nodes import (
     inputs,
     scans,
 )
+from sash.logical.over import Over
 from sash.optimizer.conditions import (
     conjunction,
     conjuncts,
@@ -57,6 +59,8 @@ def push_filters(plan: Plan) -> Plan:
     if isinstance(plan, Filter):
         moving, staying = parted(conjuncts(plan.predicate), lambda condition: not has_user_code(condition))
         return filtered(_under(plan.input, moving), staying)
+    if isinstance(plan, Join):
+        return _under_join(plan, ())  # what one side is told about the keys holds for the other
     return with_inputs(plan, [push_filters(child) for child in inputs(plan)])
 
 
@@ -83,7 +87,7 @@ def _under(plan: Plan, conditions: Conditions) -> Plan:
         return _under_combine(plan, conditions)
     if isinstance(plan, Minus):
         return _under_minus(plan, conditions)
-    if isinstance(plan, Aggregate | Top):
+    if isinstance(plan, Aggregate | Top | Over):
         return _under_groups(plan, conditions)
     if isinstance(plan, Window):
         return _under_window(plan, conditions)
@@ -104,10 +108,21 @@ def _under_join(plan: Join, conditions: Conditions) -> Plan:
     lefts, rest = parted(conditions, lambda condition: max(read(condition), default=0) < width)
     rights, above = parted(rest, lambda condition: min(read(condition)) >= width)
     rights = [remap(condition, to_right) for condition in rights]
+    left_below, left_told = _opened(plan.left)
+    right_below, right_told = _opened(plan.right)
+    lefts, rights = [*left_told, *lefts], [*right_told, *rights]
     left = [*lefts, *_across(rights, plan.right_keys, plan.left_keys)]
     right = [*rights, *_across(lefts, plan.left_keys, plan.right_keys)]
-    joined = replace(plan, left=_under(plan.left, _new(left)), right=_under(plan.right, _new(right)))
+    joined = replace(plan, left=_under(left_below, _new(left)), right=_under(right_below, _new(right)))
     return filtered(joined, above)
+
+
+def _opened(plan: Plan) -> tuple[Plan, list[Expression]]:
+    """A filtered plan as what is filtered, and the conditions."""
+    if not isinstance(plan, Filter) or has_user_code(plan.predicate):
+        return plan, []
+    below, told = _opened(plan.input)
+    return below, [*told, *conjuncts(plan.predicate)]
 
 
 def _across(conditions: Conditions, mine: tuple[int, ...], theirs: tuple[int, ...]) -> list[Expression]:
@@ -153,7 +168,7 @@ def _under_minus(plan: Minus, conditions: Conditions) -> Plan:
     return filtered(replace(plan, left=_under(plan.left, below), right=_under(plan.right, right)), above)
 
 
-def _under_groups(plan: Aggregate | Top, conditions: Conditions) -> Plan:
+def _under_groups(plan: Aggregate | Top | Over, conditions: Conditions) -> Plan:
     """A whole group is in the answer or is not."""
     keys = dict(enumerate(plan.keys)) if isinstance(plan, Aggregate) else {place: place for place in plan.partition}
     below, above = parted(conditions, lambda c: bool(keys) and read(c) <= keys.keys() and not reads_doubles(c))

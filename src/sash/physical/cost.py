@@ -21,6 +21,8 @@ from sash.logical.nodes import Function
 from sash.logical.patterns import Pattern
 from sash.physical import specs
 from sash.physical.estimates import Estimates
+from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, MessageExpireSpec
+from sash.physical.over import OverSpec
 from sash.physical.specs import PortSpec, Spec
 
 FILTER, PROJECT, UNION = 250.0, 60.0, 60.0
@@ -86,6 +88,14 @@ class Costs:
                 return Cost(changes * COUNT_WINDOW, out.rows)
             case specs.PartitionWindowSpec():
                 return Cost(changes * PARTITION_WINDOW, out.rows)
+            case OverSpec():
+                return Cost(changes * TOP * _steps(rows) + out.changes * NET, rows)
+            case DistinctSpec():
+                return Cost(changes * GROUP, out.rows)
+            case AnnounceSpec():
+                return Cost(2 * changes * NET, rows)
+            case MessageExpireSpec() | InputExpireSpec():
+                return Cost(changes * CALENDAR, rows)
             case specs.ExpireSpec():
                 return Cost(changes * (CALENDAR if below.pattern is Pattern.WEAK else RING), rows)
             case specs.GroupBySpec():

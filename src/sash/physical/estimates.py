@@ -15,6 +15,8 @@ from sash.logical.nodes import Combination, Pairing
 from sash.logical.patterns import Pattern
 from sash.logical.statistics import UNBOUNDED_SECONDS, Statistics
 from sash.physical import specs
+from sash.physical.expiry_specs import DistinctSpec
+from sash.physical.over import OverSpec
 from sash.physical.selectivity import selectivity
 from sash.physical.specs import PortSpec, Spec
 from sash.schema import FOREVER, SECOND
@@ -186,6 +188,20 @@ def _top(spec: specs.TopSpec, below: Estimate) -> Estimate:
     return replace(below, rate=below.changes * share, rows=shown, values=values, premature=1 - share)
 
 
+def _over(spec: OverSpec, below: Estimate) -> Estimate:
+    """A change may change its neighbours: half of the partition, where the reach has no bound."""
+    partition = below.rows / (below.groups(spec.partition) if spec.partition else 1.0)
+    touched = sum(partition / 2 if far is None else min(far, partition) for far in (spec.reach.behind, spec.reach.ahead))
+    values = (*below.values, *(below.rows for _ in spec.calls))
+    return replace(below, rate=below.changes * (1 + touched), values=values, premature=1.0)
+
+
+def _distinct(spec: DistinctSpec, below: Estimate) -> Estimate:
+    columns = range(len(below.values))
+    rate = below.rate * exp(-below.rows / below.domain(columns))
+    return Estimate(rate, below.groups(columns), below.values, leaves=below.leaves)
+
+
 def _sequence(spec: specs.SequenceSpec, left: Estimate, right: Estimate) -> Estimate:
     """CHRONICLE uses a left row once, RECENT pairs every right row that finds one."""
     waiting = left.rate * (UNBOUNDED_SECONDS if spec.within is None else spec.within / SECOND)
@@ -219,6 +235,8 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.CombineSpec: _combine,
     specs.MinusSpec: _minus,
     specs.TopSpec: _top,
+    OverSpec: _over,
+    DistinctSpec: _distinct,
     specs.SequenceSpec: _sequence,
     specs.InsertionsSpec: _stream,
     specs.DeletionsSpec: _stream,

@@ -57,7 +57,7 @@ EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec
 
 def remember_the_youngest(spec: Spec) -> Spec:
     """DISTINCT over rows that carry their expiry need not see them leave."""
-    spec = _over_inputs(spec, remember_the_youngest)
+    spec = over_inputs(spec, remember_the_youngest)
     if not isinstance(spec, GroupBySpec) or spec.calls or not spec.keys or not isinstance(spec.input, ExpireSpec):
         return spec
     below = spec.input.input
@@ -71,7 +71,7 @@ def tell_the_time(spec: Spec, *, merges: bool) -> Spec:
         return spec
     if isinstance(spec, ExpireSpec):
         return MessageExpireSpec(_announced(spec.input, merges))
-    return _over_inputs(spec, lambda below: tell_the_time(below, merges=merges))
+    return over_inputs(spec, lambda below: tell_the_time(below, merges=merges))
 
 
 def _needs_no_rows(spec: GroupBySpec) -> bool:
@@ -93,8 +93,8 @@ def _announced(spec: Spec, merges: bool) -> Spec:
         left, right = _announced(spec.left, merges), _announced(spec.right, merges)
         return MessageJoinSpec(left, right, spec.left_keys, spec.right_keys, merges)
     if isinstance(spec, UnionAllSpec) or (isinstance(spec, FilterSpec | ProjectSpec) and _has_join(spec)):
-        return _over_inputs(spec, lambda below: _announced(below, merges))
-    return AnnounceSpec(_over_inputs(spec, lambda below: tell_the_time(below, merges=merges)), merges)
+        return over_inputs(spec, lambda below: _announced(below, merges))
+    return AnnounceSpec(over_inputs(spec, lambda below: tell_the_time(below, merges=merges)), merges)
 
 
 def _has_join(spec: Spec) -> bool:
@@ -112,7 +112,7 @@ def wait_for_input(spec: Spec) -> Spec:
     def with_triggers(below: Spec) -> Spec:
         if isinstance(below, InputExpireSpec):
             return replace(below, triggers=tuple(trigger for trigger in triggers if trigger != below.input))
-        return below if isinstance(below, EXACT_INPUT) else _over_inputs(below, with_triggers)
+        return below if isinstance(below, EXACT_INPUT) else over_inputs(below, with_triggers)
 
     return with_triggers(spec)
 
@@ -120,7 +120,7 @@ def wait_for_input(spec: Spec) -> Spec:
 def _waiting(spec: Spec) -> Spec:
     if isinstance(spec, ExpireSpec):
         return InputExpireSpec(spec.input)
-    return spec if isinstance(spec, EXACT_INPUT) else _over_inputs(spec, _waiting)
+    return spec if isinstance(spec, EXACT_INPUT) else over_inputs(spec, _waiting)
 
 
 def _triggers(spec: Spec) -> Iterator[Spec]:
@@ -134,7 +134,7 @@ def _triggers(spec: Spec) -> Iterator[Spec]:
         yield spec
 
 
-def _over_inputs(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
+def over_inputs(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
     """The same spec over changed inputs, those on the other side of an exchange too."""
     if isinstance(spec, PortSpec):
         return spec if spec.source is None else replace(spec, source=change(spec.source))

@@ -75,11 +75,13 @@ _LEAVE = {
 
 @dataclass(frozen=True)
 class Counts:
-    """What an operator that runs has counted: rows a second, rows kept, microseconds of work a second."""
+    """What an operator that runs has counted: rows a second, rows kept, microseconds of work a second; of a negation also the
+    share of rows that left early."""
 
     rate: float
     kept: float
     work: float
+    early: float | None = None
 
 
 def explain_view(
@@ -93,9 +95,25 @@ def explain_view(
     heads = ("operator", "rows leave", "keeps", "rate/s", "kept", "cost")
     lines = [heads, *((name, *_facts(one, costs)) for name, one in _lines(spec))]
     if counted is not None:
-        more = [("real rate/s", "real kept", "real cost"), *(_counts(counted.get(one.fingerprint)) for _, one in _lines(spec))]
+        reals = (_counts(counted.get(one.fingerprint)) for _, one in _lines(spec))
+        more = [("real rate/s", "real kept", "real cost", "early"), *reals]
         lines = [(*line, *real) for line, real in zip(lines, more, strict=True)]
     return "\n".join(_table(lines))
+
+
+def explain_streams(names: Sequence[str], statistics: Statistics) -> str:
+    """What is known of streams and tables: rates, and how many values their columns have."""
+    return "\n".join(f"{name}: {'; '.join(_known_of(name, statistics)) or 'no rows'}" for name in names)
+
+
+def _known_of(name: str, statistics: Statistics) -> Iterator[str]:
+    if name in statistics.rates:
+        yield f"{_number(statistics.rates[name])} rows/s"
+    if name in statistics.table_rows:
+        yield f"{_number(statistics.table_rows[name])} rows"
+    values = [f"{column} {_number(n)}" for (stream, column), n in statistics.distinct.items() if stream == name]
+    if values:
+        yield f"values: {', '.join(values)}"
 
 
 def _table(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -112,8 +130,11 @@ def _facts(spec: Spec, costs: Costs) -> tuple[str, ...]:
     return _LEAVE[spec.pattern], _keeps(spec), _number(rate), _number(cost.kept), _number(cost.work / 1000)
 
 
-def _counts(counts: Counts | None) -> tuple[str, str, str]:
-    return ("", "", "") if counts is None else (_number(counts.rate), _number(counts.kept), _number(counts.work))
+def _counts(counts: Counts | None) -> tuple[str, ...]:
+    if counts is None:
+        return ("",) * 4
+    early = "" if counts.early is None else f"{counts.early:.0%}"
+    return _number(counts.rate), _number(counts.kept), _number(counts.work), early
 
 
 def _number(value: float) -> str:

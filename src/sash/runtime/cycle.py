@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from sash.deltas import Delta
-from sash.runtime.enhanced import Arcs, Demand, Timing
+from sash.runtime.enhanced import Arcs, Demand, Timing, promise
 from sash.runtime.node import Begins, Node
 from sash.runtime.rules import Move, next_move
 from sash.runtime.schedule import BY_LOAD, batch_for
@@ -34,6 +34,7 @@ class Cycle:
         self.prone: list[Node] = []  # those who may wait for time
         self.timing = Timing.DIRECT
         self.watch: Watch | None = None
+        self.messages = 0  # about time alone, since the graph was built
         self._ready: list[tuple[int, int]] = []  # a heap: the most urgent first, then the nearest to the sources
         self._count = 0  # of those who can work
         self._batch = batch_for(0)
@@ -46,11 +47,13 @@ class Cycle:
             if node.operator is None:
                 self._wake_readers(node)
         self._work_off()
+        if self.timing is Timing.ROWS:
+            return
         demand = Demand(self.nodes, self.arcs)
         for node in self.prone:
             hope = min(self.nodes[port].output.clock for port in node.ports)
             if node.next_event < hope:
-                self._bring_time(node, hope, demand)
+                self._bring_time(node, demand)
 
     # Conditions of the rules.
 
@@ -92,23 +95,29 @@ class Cycle:
 
     def _walk(self, number: int) -> None:
         runs, moves = True, 0
+        waiting: Node | None = None  # the last one on the way that could not work though it has rows
         while True:
+            node = self.nodes[number]
             if runs:
-                self._run(self.nodes[number])
-                moves = 0
+                self._run(node)
+                moves, waiting = 0, None
+            elif node.is_waiting_prone and min(arc.first for arc in node.arcs) != FOREVER:
+                waiting = node
             if not self._count:
                 return
             number, runs = next_move(self.table[number], self)
             moves += 1
             if number < 0 or moves > len(self.nodes):  # no way, or round in a circle of those who wait for each other
-                return
+                if waiting is None or not self._enables(waiting):
+                    return
+                number, runs, moves, waiting = waiting.number, True, 0, None
 
     def _run(self, node: Node) -> None:
         batch = self.table[node.number].batch
         self._run_to(node, node.cut(self._batch if batch == BY_LOAD else batch))
 
     def _run_to(self, node: Node, now: int) -> None:
-        count, delta = node.run(now, self._begins)
+        count, delta = node.run(now, self._begins, tells_time=self.timing is not Timing.ROWS)
         if node.is_ready and not node.has_more():
             node.is_ready = False
             self._count -= 1
@@ -129,12 +138,30 @@ class Cycle:
 
     # Time on demand.
 
-    def _bring_time(self, node: Node, hope: int, demand: Demand) -> None:
-        """Nobody has rows to work off, and this one waits for something before `hope`."""
+    def _enables(self, node: Node) -> bool:
+        """In the middle of a step: whether the sources know of time that lets one work that waits."""
+        if self.timing is Timing.DIRECT:
+            known: dict[int, int] = {}
+            for arc, below in zip(node.arcs, self.inputs[node.number], strict=True):
+                promised = promise(self.nodes, self.inputs, below, known)
+                if promised > arc.clock:
+                    arc.register, arc.is_active = promised, True
+                    self.messages += 1
+        elif self.timing is Timing.PUNCTUATION:
+            self._punctuate(node.number)
+        if not node.is_ready and node.has_more():
+            self._wake(node)
+        return node.is_ready
+
+    def _bring_time(self, node: Node, demand: Demand) -> None:
+        """Nobody has rows to work off, and this one waits for an instant that the sources are past."""
         if self.timing is Timing.PUNCTUATION:
-            self._punctuate(node.number, hope)
+            self._punctuate(node.number)
+            self._work_off()
         else:
+            before = demand.messages
             demand.ask(node.number)
+            self.messages += demand.messages - before
         if not node.is_ready and node.has_more():
             self._wake(node)
             self._work_off()
@@ -144,13 +171,13 @@ class Cycle:
         for arc in node.arcs:
             arc.is_active = False
 
-    def _punctuate(self, number: int, hope: int) -> None:
-        """Let time pass through all below an operator, one after the other."""
+    def _punctuate(self, number: int) -> None:
+        """Let time pass through all below an operator, one after the other; those who have rows to work off let none pass."""
         for below in self._below(number):
             node = self.nodes[below]
-            if node.operator is not None and node.output.clock < hope:
+            if node.operator is not None and not node.is_ready and node.output.clock < node.reach:
+                self.messages += 1
                 self._run_to(node, node.reach)
-        self._work_off()
 
     def _below(self, number: int) -> Sequence[int]:
         """All that an operator depends on, inputs first."""

@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sash.logical.statistics import Statistics
 from sash.logical.streams import StreamSpec
+from sash.physical.explain import Counts
 from sash.physical.job import Job, View
 from sash.physical.specs import Spec
 from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView
 from sash.runtime.metrics import Clockwork, JobMetrics
+from sash.runtime.observing import StreamObserver, observed
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
-from sash.schema import BEGINNING
+from sash.schema import BEGINNING, SECOND
 from sash.state.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
@@ -66,6 +69,7 @@ class EmbeddedHost:
         self.progress = Progress()
         self._started = self._stepped = time.monotonic()
         self._clockwork = Clockwork()
+        self._observers = {stream.name: StreamObserver(stream) for stream in job.streams}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
 
     def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
@@ -80,6 +84,7 @@ class EmbeddedHost:
         for stream in job.streams:
             self.late.setdefault(stream.name, [])
             self.dead.setdefault(stream.name, [])
+            self._observers.setdefault(stream.name, StreamObserver(stream))
         out = self._shard.change(job, list(self._table_packets(tables)))
         self.views[view.name] = ShownView(view, kept, self.now, self._shard.complete_since(view.spec))
         self._take_out(out)
@@ -146,6 +151,7 @@ class EmbeddedHost:
 
     def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
         order = self._orders[stream] = self._orders.get(stream, 0) + 1
+        self._observers[stream].saw(rows)
         return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival)
 
     def advance(self, clock: int, stream: str = "") -> None:
@@ -177,6 +183,30 @@ class EmbeddedHost:
         """What operators, arcs and views have done so far, as plain data."""
         now = self._job_metrics.and_now(None, self._shard.metrics())
         return now.figures({view.name: view.spec for view in self.job.views})
+
+    def statistics(self) -> Statistics:
+        """What is known of the streams and operators by now."""
+        spans = {name: self._shard.span(name) for name in self._observers}
+        seconds = {name: (span[1] - span[0]) / SECOND for name, span in spans.items() if span is not None}
+        now = self._job_metrics.and_now(None, self._shard.metrics())
+        return observed(self._observers.values(), seconds, now.operators(), self._shard.early(), self.elapsed)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the streams' time so far."""
+        spans = [span for span in map(self._shard.span, self._observers) if span is not None]
+        return (max(last for _, last in spans) - min(first for first, _ in spans)) / SECOND if spans else 0.0
+
+    def counted(self) -> dict[str, Counts]:
+        """What every operator has done, for every second of the streams' time."""
+        seconds, now = self.elapsed, self._job_metrics.and_now(None, self._shard.metrics())
+        if not seconds:
+            return {}
+        early = self._shard.early()
+        return {
+            one.id: Counts(one.out.positive / seconds, float(one.state_rows), one.seconds * SECOND / seconds, early.get(one.id))
+            for one in now.operators()
+        }
 
     def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:

@@ -9,7 +9,8 @@ arcs of time; a port counts as one of them. Others neither use nor change time a
 Time moves on demand. An operator that waits asks those on its arcs of time, they ask in turn, and ports answer with the clock of
 their source. The answers come back through the registers, and each goes one way once: a register is active from when it is set
 until its operator has used its value or handed it on. This happens only while no operator has rows to work off, so that no row is
-on its way between two ends of an arc of time.
+on its way between two ends of an arc of time. In the middle of a step, where a walk back from one who waits ends at a source,
+rows may be on their way elsewhere; then what is promised is also bounded by the first of them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Timing(Enum):
 
     DIRECT = "direct"  # along the arcs of time
     PUNCTUATION = "punctuation"  # through every operator on the way, as rows do: for comparison
+    ROWS = "rows"  # not at all: an operator knows of time what its rows tell. For comparison: answers come late, or not
 
 
 Arcs = tuple[tuple[int, ...], ...]  # for every input: where its time comes from
@@ -48,6 +50,7 @@ class Demand:
     def __init__(self, nodes: Sequence[Node], arcs: Sequence[Arcs]) -> None:
         self._nodes, self._arcs = nodes, arcs
         self._asked: set[int] = set()
+        self.messages = 0  # registers that were set
 
     def ask(self, number: int) -> None:
         """Bring the registers of an operator up to what the sources can promise now."""
@@ -58,6 +61,7 @@ class Demand:
             promised = min(map(self._promise, sources))
             if promised > arc.clock:
                 arc.register, arc.is_active = promised, True
+                self.messages += 1
 
     def _promise(self, number: int) -> int:
         """What one at the beginning of an arc of time can say; what its registers were told is then handed on."""
@@ -68,3 +72,18 @@ class Demand:
         for arc in node.arcs:
             arc.is_active = False
         return node.reach
+
+
+def promise(nodes: Sequence[Node], inputs: Sequence[Sequence[int]], number: int, known: dict[int, int]) -> int:
+    """No change before this instant will come out of an operator any more, though rows may be on their way to it."""
+    if number not in known:
+        node = nodes[number]
+        if node.operator is None:
+            known[number] = node.output.clock
+        else:
+            bounds = [
+                min(arc.first, max(arc.clock, promise(nodes, inputs, below, known)))
+                for arc, below in zip(node.arcs, inputs[number], strict=True)
+            ]
+            known[number] = max(node.output.clock, min(node.operator.due(), *bounds))
+    return known[number]

@@ -21,6 +21,7 @@ from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec, below
 from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments
 from sash.runtime.cycle import Cycle, Watch
+from sash.runtime.early import Early, is_negation
 from sash.runtime.enhanced import Timing, arcs_of_time
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.node import Begins, Node
@@ -112,6 +113,11 @@ class Graph:
                     found, probes=operator.probes, delays=operator.delays, state_rows=operator.kept, state_bytes=size
                 )
 
+    def early(self) -> dict[str, float]:
+        """The share of rows that left every negation early, by its fingerprint."""
+        shares = {node.spec.fingerprint: node.early.share for node in self._nodes.values() if node.early is not None}
+        return {name: share for name, share in shares.items() if share is not None}
+
     @property
     def nodes(self) -> tuple[Node, ...]:
         return tuple(self._cycle.nodes)
@@ -155,6 +161,11 @@ class Graph:
     def watch(self, watch: Watch | None) -> None:
         """Tell somebody whenever an operator has run."""
         self._cycle.watch = watch
+
+    @property
+    def messages(self) -> int:
+        """How often an operator was told of time alone."""
+        return self._cycle.messages
 
     @property
     def buffered(self) -> int:
@@ -209,6 +220,7 @@ class Graph:
             ports=tuple(sorted({port for source in sources for port in source.ports})) or (number,),
             needs_begin=isinstance(spec, BeginSpec) or self._is_total(spec),
             is_waiting_prone=operator is not None and (len(sources) > 1 or not isinstance(operator, Timeless)),
+            early=Early() if is_negation(spec) else None,
         )
         self._nodes[spec] = node
         self._is_stale = True

@@ -24,6 +24,7 @@ from sash.schema import SECOND
 
 KEPT = 1024  # instants that a clockwork may remember though they are over
 
+
 @dataclass(slots=True)
 class Traffic:
     """What went through an arc."""
@@ -145,7 +146,9 @@ class Clockwork:
             self._seconds.append(seconds)
 
     def delays(self, instants: Int64s, seconds: float) -> Int64s:
-        """Of effects at these instants that appear now, in microseconds."""
+        """Of effects at these instants that appear now, in microseconds. What was there before all time is not late."""
+        if not self._instants:
+            return np.zeros(len(instants), np.int64)
         places = np.minimum(np.searchsorted(self._instants, instants), len(self._instants) - 1)
         return ((seconds - np.array(self._seconds)[places]) * SECOND).astype(np.int64)
 

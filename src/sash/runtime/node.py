@@ -10,6 +10,7 @@ from sash.deltas import Delta
 from sash.operators.base import Operator
 from sash.physical.specs import BeginSpec, GroupBySpec, Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
+from sash.runtime.early import Early
 from sash.runtime.metrics import OperatorMetrics
 from sash.schema import BEGINNING, FOREVER
 
@@ -31,6 +32,7 @@ class Node:
     is_waiting_prone: bool  # whether time may hold it back, or make it give something
     is_ready: bool = False  # stands among those that can work
     results: list[Delta] | None = None  # of this step, for a sink
+    early: Early | None = None  # of a negation
 
     @property
     def reach(self) -> int:
@@ -64,14 +66,14 @@ class Node:
                 now = min(now, arc.cut(batch))
         return now
 
-    def run(self, now: int, begins: Begins) -> tuple[int, Delta]:
-        """Work up to an instant; how many rows it took, and what it gives."""
+    def run(self, now: int, begins: Begins, *, tells_time: bool = True) -> tuple[int, Delta]:
+        """Work up to an instant; how many rows it took, and what it gives. The time goes on with it, or only with its rows."""
         assert self.operator is not None
         inputs = [arc.take(now) for arc in self.arcs]
         started = time.perf_counter()
         delta = self.operator.run(inputs, now, self._begin(begins) if self.needs_begin else None)
         self._count(inputs, delta, time.perf_counter() - started)
-        self.output.put(delta, now)
+        self.output.put(delta, now if tells_time else _last(delta))
         if self.results is not None and len(delta):
             self.results.append(delta)
         return sum([len(taken.ts) for taken in inputs]), delta
@@ -79,6 +81,8 @@ class Node:
     def _count(self, inputs: Sequence[Delta], delta: Delta, seconds: float) -> None:
         self.metrics.seconds += seconds
         self.metrics.out.add(delta)
+        if self.early is not None:
+            self.early.saw(inputs[0], delta)
         for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
             traffic.add(taken)
 
@@ -89,3 +93,7 @@ class Node:
             return BEGINNING  # tables were always there
         found = min((b for b in (begins[name] for name in self.spec.streams) if b is not None), default=FOREVER)
         return None if found == FOREVER else found
+
+
+def _last(delta: Delta) -> int:
+    return int(delta.ts[-1]) if len(delta) else BEGINNING

@@ -42,14 +42,16 @@ class StreamObserver:
 
 
 def observed(
-    observers: Iterable[StreamObserver], seconds: Mapping[str, float], operators: Iterable[OperatorMetrics], elapsed: float
+    observers: Iterable[StreamObserver], seconds: Mapping[str, float], operators: Iterable[OperatorMetrics],
+    early: Mapping[str, float], elapsed: float,
 ) -> Statistics:
-    """`seconds` are how long the rows of every stream have come so far, `elapsed` is how long those of any have."""
+    """`seconds` are how long the rows of every stream have come so far, `elapsed` is how long those of any have; `early` are the
+    shares of rows that left negations early."""
     streams = [one for one in observers if one.rows]
     distinct: dict[tuple[str, str], float] = {}
     for one in streams:
         distinct |= one.values()
     rates = {one.spec.name: one.rows / seconds[one.spec.name] for one in streams if seconds.get(one.spec.name)}
     tables = {one.spec.name: float(one.rows) for one in streams if one.spec.is_table}
-    counted = {one.id: Counted(one.out.positive / elapsed, premature=one.premature) for one in operators} if elapsed else {}
+    counted = {one.id: Counted(one.out.positive / elapsed, premature=early.get(one.id)) for one in operators} if elapsed else {}
     return Statistics(rates, tables, distinct, counted)

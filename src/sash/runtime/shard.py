@@ -72,6 +72,14 @@ class Shard:
         """What the operators have done since this shard was built, packed."""
         return [one.packed() for one in self._graph.metrics()]
 
+    def early(self) -> dict[str, float]:
+        return self._graph.early()
+
+    def span(self, stream: str) -> tuple[int, int] | None:
+        """The first and the greatest timestamp of a stream so far."""
+        clock = self._clocks[stream]
+        return None if clock.begin is None else (clock.begin, clock.greatest)
+
     def step(self, packets: Sequence[Packet]) -> list[Packet]:
         """Work off what came, and give what is to go out."""
         self._interner.sweep()

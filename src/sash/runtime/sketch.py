@@ -57,9 +57,8 @@ def _shown(values: float, rows: int) -> float:
 def hashes(values: pa.Array) -> npt.NDArray[np.uint64]:
     """One for every value that is not NULL."""
     values = values.drop_null()
-    if pa.types.is_integer(values.type) or pa.types.is_temporal(values.type):
-        wide = values.cast(pa.int64()) if values.type.bit_width == 64 or pa.types.is_integer(values.type) else values.view(pa.int32())
-        return _mixed(np.asarray(wide).astype(np.int64).view(np.uint64))
+    if pa.types.is_integer(values.type) or pa.types.is_timestamp(values.type):
+        return _mixed(np.asarray(values.cast(pa.int64())).view(np.uint64))
     texts = pc.unique(values.cast(pa.string())).to_pylist()
     return _mixed(np.array([zlib.crc32(text.encode()) for text in texts], np.uint64))
 

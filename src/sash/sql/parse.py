@@ -138,6 +138,9 @@ class _Statement:
         return Describe(self.source, self.cursor.name("the name of a stream, table or view"))
 
     def _explain(self) -> Explain:
+        if self.cursor.accept("ANALYZE"):
+            self.cursor.expect("VIEW")
+            return Explain(self.source, self.cursor.name("the name of a view"), is_analyze=True)
         if self.cursor.accept("VIEW"):
             return Explain(self.source, self.cursor.name("the name of a view"))
         return Explain(self.source, self._query())

@@ -91,10 +91,11 @@ class Describe:
 
 @dataclass(frozen=True)
 class Explain:
-    """EXPLAIN of a query, or of a view by its name."""
+    """EXPLAIN of a query, or of a view by its name; EXPLAIN ANALYZE of a view that runs."""
 
     source: Source
     subject: ParsedQuery | Name
+    is_analyze: bool = False
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class RowLog:
         self._expiry = layout.width + EXPIRY
         self.registers = scope.array("registers", 2)
         self.lines = scope.array("lines", (FIRST_ROOM, layout.width + self.EXTRA))
-        self.table = scope.array("table", FIRST_ROOM)
+        self.table = scope.array("table", self._table_room(FIRST_ROOM))
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._held(), lanes))
 
@@ -54,9 +54,13 @@ class RowLog:
         wanted = 2 * (self.alive(now) + extra)
         if wanted > len(self.lines):
             room = 1 << (wanted - 1).bit_length()
-            self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", room)
+            self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", self._table_room(room))
             self.lines[self._places()] = held
         self._forget_expired(now)
+
+    def _table_room(self, room: int) -> int:
+        """How many buckets there are for so many lines."""
+        return room
 
     def _pass_expired(self, now: int) -> None:
         pass_expired(now, self.registers, self.lines)

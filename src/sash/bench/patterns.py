@@ -1,0 +1,143 @@
+"""Expiry strategies against each other: the queries of seeds 000 and 003, over windows of growing size.
+
+One thread, from encoded rows to the net changes of every instant, in CPU time once the windows are full. All strategies but the
+input-triggered one must give the same changes. Two readings: with the stores of the papers (lists that are scanned), and with
+those of the engine.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sash.bench.patterns_input import QUERIES, UNIT, Input, Query
+from sash.bench.windows import checksum
+from sash.deltas import Delta
+from sash.errors import SashError
+from sash.operators.changes import NetChanges
+from sash.physical.papers import Stores, with_stores
+from sash.physical.specs import PortSpec
+from sash.runtime.graph import Feed, Graph
+from sash.runtime.metrics import OperatorMetrics
+from sash.scalar.failures import Failures
+from sash.schema import BEGINNING, FOREVER
+from sash.session import Database
+from sash.state.arena import Arena
+from sash.state.interner import Interner
+
+STRATEGIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
+STEP = 1 << 12  # rows of each stream that are worked off at once
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A query under a strategy: nanoseconds of a row, each run's, and what its operators did."""
+
+    query: str
+    window: int
+    stores: Stores
+    strategy: str
+    nanoseconds: list[float] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.nanoseconds)
+
+
+class Run:
+    """A query, played once."""
+
+    def __init__(self, query: Query, input_: Input, window: int, strategy: str, stores: Stores) -> None:
+        database = Database(expiry=strategy)
+        database.execute(query.statements(window, input_.few, input_.many))
+        job = database.planned(1)
+        self._input, self._ports = input_, [port.spec for port in job.ports]
+        self._view = with_stores(job.views[0].spec, strategy, stores, window * UNIT)
+        self._arena = Arena.anonymous()
+        interner = Interner(self._arena)
+        self._graph = Graph([self._view], self._arena, interner, Failures())
+        self._net = NetChanges(self._view.layout, interner)
+        self._begins: dict[str, int | None] = dict.fromkeys(query.streams, 0)
+
+    def step(self, start: int, stop: int) -> Delta:
+        """The rows of some units of time."""
+        now, feeds = stop * UNIT, {}
+        for port in self._ports:
+            feeds[port] = self._feed(port, start, stop, now)
+        return self._net.per_instant(self._graph.step(feeds, [self._view], self._begins)[self._view].delta)
+
+    def _feed(self, port: PortSpec, start: int, stop: int, now: int) -> Feed:
+        rows = self._input.rows(port.stream or "")
+        if port.is_table:
+            rows = rows if start == 0 else rows[:0]
+            ts, now = np.full(len(rows), BEGINNING), FOREVER
+        else:
+            rows = rows[start:stop]
+            ts = np.ascontiguousarray(rows[:, 0])
+        return Feed(Delta(rows, ts, np.full(len(rows), FOREVER), np.ones(len(rows), np.int64)), now)
+
+    def play(self, window: int, measured: int) -> tuple[float, int]:
+        """CPU nanoseconds of a row of all streams after the windows are full; a checksum of all changes then."""
+        for start, stop in self._input.steps(STEP, window):
+            self.step(start, stop)
+        spent, total, rows = 0.0, 0, 0
+        for start, stop in self._input.steps(STEP, measured):
+            started = time.process_time()
+            changes = self.step(window + start, window + stop)
+            spent += time.process_time() - started
+            total ^= checksum(changes)
+            rows += (stop - start) * sum(not port.is_table for port in self._ports)
+        return 1e9 * spent / rows, total
+
+    def close(self) -> None:
+        self._arena.close()
+
+    def facts(self) -> dict[str, Any]:
+        """What the operators did, from the beginning on."""
+        operators = list(self._graph.metrics())
+        delays = next((one.delays.summary() for one in operators if one.delays is not None), None)
+        return {
+            "state_bytes": sum(one.state_bytes for one in operators), "state_rows": sum(one.state_rows for one in operators),
+            "probes": sum(one.probes for one in operators), "above_join": _above_join(operators), "delay": delays,
+        }
+
+
+def _above_join(operators: Sequence[OperatorMetrics]) -> dict[str, int] | None:
+    """What the last join gave: rows by sign, and messages."""
+    joins = [one for one in operators if "Join" in one.name or "Lookup" in one.name]
+    return joins[-1].out.figures() if joins else None
+
+
+def measure(query: Query, input_: Input, window: int, rows: int, repeat: int, stores: Stores) -> Iterator[Measured]:
+    """All strategies in turns."""
+    found = {strategy: Measured(query.name, window, stores, strategy) for strategy in strategies(query, stores)}
+    expected: int | None = None
+    for _ in range(repeat):
+        for strategy, one in found.items():
+            run = Run(query, input_, window, strategy, stores)
+            nanoseconds, changes = run.play(window, rows)
+            one.nanoseconds.append(nanoseconds)
+            one.facts.update(run.facts())
+            run.close()
+            if strategy != "input-triggered":
+                expected = changes if expected is None else expected
+                if changes != expected:
+                    raise SashError(f'"{query.name}" gives other changes by {strategy} than by {STRATEGIES[0]}')
+    yield from found.values()
+
+
+def strategies(query: Query, stores: Stores) -> Sequence[str]:
+    """The papers compared three over their lists; a negation cannot be run directly."""
+    if stores is Stores.ENGINE:
+        return STRATEGIES
+    return ("auto", "direct", "negative")
+
+
+def query_named(name: str) -> Query:
+    return next(query for query in QUERIES if query.name == name)

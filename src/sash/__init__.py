@@ -20,7 +20,8 @@ __all__ = ["SashError", "SqlError", "connect"]
 
 @overload
 def connect(
-    spark: None = None, *, clock: Callable[[], int] = ..., base: Path | None = ..., expiry: str = ..., schedule: str = ...
+    spark: None = None, *, clock: Callable[[], int] = ..., base: Path | None = ..., expiry: str = ..., schedule: str = ...,
+    backfill: bool = ...,
 ) -> Database: ...
 @overload
 def connect(spark: SparkSession, **options: Any) -> SparkDatabase: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ import pyarrow as pa
 from sash.errors import SashError, choices
 from sash.logical.explain import explain_patterns
 from sash.logical.nodes import Plan
-from sash.logical.rewrite import read_since
 from sash.logical.statistics import NOTHING_KNOWN
 from sash.logical.streams import StreamSpec
 from sash.logical.user_aggregates import UserAggregate
-from sash.physical.choose import Choice, choose
+from sash.physical.choose import choose
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
 from sash.physical.placement import Expiry
+from sash.queries import Queries
 from sash.runtime.schedule import parse_schedule
 from sash.scalar.build import function_names
 from sash.scalar.user_functions import UserFunction
@@ -59,11 +60,12 @@ class Declarations(ABC):
         self.catalog = Catalog()
         self.statistics = NOTHING_KNOWN
         self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
-        self._since: dict[str, int] = {}  # of every view, the moment of its creation
-        self._choices: dict[tuple[Plan, int], Choice] = {}
+        self.queries = Queries()
 
     def execute(self, sql: str) -> pa.Table | None:
         """Carry out statements, one after the other; the last one's table, if it gives one."""
+        if self._repeats_a_query(sql):
+            return None
         result: pa.Table | None = None
         for statement in parse_statements(sql):
             result = self._carry_out(statement)
@@ -82,13 +84,17 @@ class Declarations(ABC):
             types = tuple(parse_type(parameter) for parameter in parameters)
             self.catalog.code[name.lower()] = UserFunction(name, types, parse_type(returns), code)
 
-    def _moment(self) -> int:
-        """A number that is greater whenever rows have come since it was asked for; 0 before the first one."""
-        return 0
+    @abstractmethod
+    def _view_created(self, view: ViewDefinition) -> None:
+        """A materialized view is in the catalog: run it; an error if it cannot be run."""
 
     @abstractmethod
-    def _changed(self) -> None:
-        """The catalog is not what it was."""
+    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+        """A materialized view is not in the catalog any more; if it is replaced, its rows are still of use to the next one."""
+
+    @abstractmethod
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never."""
 
     @abstractmethod
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None: ...
@@ -117,56 +123,80 @@ class Declarations(ABC):
 
     def _define(self, statement: Definition) -> None:
         """A view that cannot be run is refused at once, and nothing is changed."""
-        before = dict(self.catalog.views)
+        views, macros = dict(self.catalog.views), dict(self.catalog.macros)
         if not define(statement, self.catalog):
             return
-        if isinstance(statement, CreateView) and statement.is_materialized:
-            name = statement.name.text.lower()
-            if name not in before or before[name].plan != self.catalog.views[name].plan:
-                self._since[name] = self._moment()
-            try:
-                with within(statement.source.text), at(statement.name):
-                    self._chosen(self._view(statement.name.text), 1)
-            except SashError:
-                self.catalog.views = before
-                raise
-        self._changed()
+        if macros != self.catalog.macros:
+            self.queries.forget_texts()
+        name = statement.name.text
+        old, new = views.get(name.lower()), self.catalog.views.get(name.lower())
+        if old is new:
+            return
+        try:
+            with within(statement.source.text), at(statement.name):
+                self._view_changed(old, new)
+        except SashError:
+            self.catalog.views = views
+            raise
 
-    def _explained(self, statement: Explain) -> str:
-        if statement.is_analyze and isinstance(statement.subject, Name):
-            return self.analyze(self._view(statement.subject.text).name)
-        return self.explain(self._subject(statement))
+    def _view_changed(self, old: ViewDefinition | None, new: ViewDefinition | None) -> None:
+        was, will_be = old is not None and old.is_materialized, new is not None and new.is_materialized
+        if will_be and new is not None:
+            self.queries.chosen(new.plan, 1, self.expiry, self.statistics)
+        if old is not None and new is not None and (was, old.name, old.plan) == (will_be, new.name, new.plan):
+            return
+        if was and old is not None:
+            self._view_dropped(old.name, is_replaced=will_be)
+        if will_be and new is not None:
+            self._view_created(new)
+            self.queries.learn_text(new)
+
+    def _repeats_a_query(self, sql: str) -> bool:
+        """A view of a query whose text is known, and runs, needs no parsing."""
+        found = self.queries.repeated(sql, self.catalog)
+        if found is None:
+            return False
+        self.catalog.add(found)
+        try:
+            self._view_created(found)
+        except SashError:
+            self.catalog.remove(found.name)
+            raise
+        return True
 
     def analyze(self, view: str) -> str:
         """How a view has run so far: what was counted beside what was expected."""
         raise SashError("EXPLAIN ANALYZE is for the embedded engine", "leave ANALYZE out, or use sash explain --analyze")
 
-    def explain(self, plan: Plan) -> str:
-        """What a plan means, and how it will be run."""
+    def explain(self, plan: Plan, view: str = "") -> str:
+        """What a plan means, and how it will be run; of a view, with whom it shares operators."""
         choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
-        return f"{explain_patterns(choice.plan)}\n\n{explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)}"
+        shared = self.queries.sharing_text(choice.placed(1, self.expiry)[0], view)
+        how = explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)
+        return f"{explain_patterns(choice.plan)}\n\n{how}" + (f"\n\n{shared}" if shared else "")
 
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
-        views = {view.name: self._chosen(view, shards) for view in self.materialized().values()}
+        views = {
+            view.name: self.queries.chosen(view.plan, shards, self.expiry, self.statistics)
+            for view in self.materialized().values()
+        }
         return replace(plan_job(self.catalog.streams, views, shards, self.expiry), schedules=self._all_schedules())
 
     def _all_schedules(self) -> tuple[tuple[str, str], ...]:
-        kept = {"": "", **{view.name: "" for view in self.materialized().values()}}
+        kept = {"": "", **{view.name: "" for view in self.materialized().values()}} if len(self._schedules) > 1 else {"": ""}
         return tuple((name, text) for name, text in self._schedules.items() if name in kept)
 
-    def _chosen(self, view: ViewDefinition, shards: int) -> Choice:
-        """How a view is run: decided once, so that nothing that is declared later changes it."""
-        plan = read_since(view.plan, self._since[view.name.lower()])
-        if (plan, shards) not in self._choices:
-            self._choices[plan, shards] = choose(plan, shards, self.expiry, self.statistics)
-        return self._choices[plan, shards]
-
-    def _subject(self, statement: Explain) -> Plan:
+    def _explained(self, statement: Explain) -> str:
         subject = statement.subject
-        return self._view(subject.text).plan if isinstance(subject, Name) else bind(subject, self.catalog)
+        if not isinstance(subject, Name):
+            return self.explain(bind(subject, self.catalog))
+        view = self._view(subject.text)
+        return self.analyze(view.name) if statement.is_analyze else self.explain(view.plan, view.name)
 
     def _show(self, kind: str) -> pa.Table:
+        if kind == "QUERIES":
+            return self.queries.table(self.catalog, self.complete_since)
         if kind == "VIEWS":
             views = self.catalog.views.values()
             return pa.table(

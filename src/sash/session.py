@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from pathlib import Path
@@ -31,9 +32,10 @@ from sash.sources.convert import convert
 from sash.sources.read import read
 from sash.sources.splits import Split
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
+from sash.sql.catalog import ViewDefinition
 from sash.sql.statements import Advance
 from sash.state.arena import Arena
-from sash.tables import TableRows, stamped
+from sash.tables import TableRows, changed_rows
 
 PUSH_ROWS = 1 << 18  # a larger push is worked off in pieces
 
@@ -85,29 +87,30 @@ class Database(Declarations):
 
     def __init__(
         self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto",
-        schedule: str = "auto",
+        schedule: str = "auto", *, backfill: bool = True,
     ) -> None:
         super().__init__(base or Path.cwd(), expiry, schedule)
+        self._job = Job((), (), (), 1, 1, remembers=backfill)
         self._clock = clock
         self._arena = Arena.anonymous()
         self._last_arrival = 0
         self._host: EmbeddedHost | None = None
         self._tables: dict[str, TableRows] = {}
-        self._moments, self._has_new_rows = 0, False
+        self._has_rows, self._creations = False, 0
         self._table_instant, self._is_advanced = BEGINNING - 1, False
 
     def push(self, name: str, rows: Any) -> None:
         """Rows of a stream: dicts, tuples, columns, Arrow or pandas. They become part of every answer at once."""
-        spec = self._stream(name)
+        spec = self._taking_rows(name)
         result = convert(spec, rows)
-        batch = self._table_change(self._table(spec).insert(result.batch)) if spec.is_table else result.batch
+        batch = self._table(spec).insert(result.batch) if spec.is_table else result.batch
         self._take(spec, batch, result.dead)
 
     def delete(self, name: str, rows: Any) -> None:
         """Rows leave a table, each once."""
-        spec = self._stream(name)
+        spec = self._taking_rows(name)
         result = convert(spec, rows)
-        self._take(spec, self._table_change(self._table(spec).delete(result.batch)), result.dead)
+        self._take(spec, self._table(spec).delete(result.batch), result.dead)
 
     def advance(self, to: str | int, stream: str = "") -> None:
         """Time moves to an instant without data: no row before it will come any more."""
@@ -134,7 +137,20 @@ class Database(Declarations):
     def changes(self, name: str) -> pa.Table:
         """All changes of a view that are final, in order: _op, _ts, then its columns."""
         host, found = self._running(), self._kept_view(name)
-        return pa.Table.from_batches(host.changes[found], changes_schema(host.job.view(found).schema))
+        return pa.Table.from_batches(host.changes(found), changes_schema(host.views[found].view.schema))
+
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never, it is right for rows since its creation.
+
+        A view that was there before the first row is complete since the beginning of the calendar.
+        """
+        since = self._running().views[self._kept_view(name)].complete_since
+        return None if since is None else datetime(1970, 1, 1) + timedelta(microseconds=since)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes that operators and ports hold."""
+        return self._running().state_bytes
 
     def late(self, name: str) -> pa.Table:
         """Rows of a stream that came too late."""
@@ -154,7 +170,7 @@ class Database(Declarations):
     def analyze(self, view: str) -> str:
         """How a view has run so far: what was counted beside what was expected, and what its streams are like."""
         host, name = self._running(), self._kept_view(view)
-        choice = self._chosen(self._view(name), 1)
+        choice = self.queries.chosen(self._view(name).plan, 1, self.expiry, self.statistics)
         streams = sorted({scan.name for scan in scans(choice.plan)})
         table = explain_view(choice, self.expiry, self.statistics, host.counted(), shards=1)
         return "\n\n".join([explain_patterns(choice.plan), table, explain_streams(streams, host.statistics())])
@@ -182,72 +198,81 @@ class Database(Declarations):
 
     def final(self, name: str) -> pa.Table:
         """The answer as far as it is final."""
-        return self._running().live[self._kept_view(name)].rows()
+        return self._running().final(self._kept_view(name))
 
     def _packets(self, split: Split) -> Iterable[Packet]:
         spec = self._stream(split.stream)
         result = read(spec, split)
+        self._has_rows = True
         if spec.is_table:
             self._table(spec).insert(result.batch)
         arrival = self._arrival(spec, result.batch.num_rows)
         return self._running().packets(spec.name, result.batch, result.dead, arrival)
 
+    def _taking_rows(self, name: str) -> StreamSpec:
+        spec = self._stream(name)
+        if spec.changes_from is not None:
+            raise SashError(f'table "{spec.name}" has its rows from stream "{spec.changes_from}"', "push changes there")
+        return spec
+
     def _table(self, spec: StreamSpec) -> TableRows:
         return self._tables.setdefault(spec.name, TableRows(spec))
 
-    def _table_change(self, change: pa.RecordBatch) -> pa.RecordBatch:
-        """Every change of a table has an instant of its own, not before anything that is final.
-
-        Where NOW() is asked and there is no stream to tell the time, the changes do: by the wall clock, until somebody advances.
-        """
-        host = self._running()
-        self._table_instant = max(self._table_instant + 1, host.now)
-        if host.job.asks_tables_for_time:
-            if not self._is_advanced:
-                self._table_instant = max(self._table_instant, self._clock())
-            host.advance(self._table_instant)
-        return stamped(change, self._table_instant)
-
     def job(self) -> Job:
-        return self.planned(1)
+        return self._job
 
-    def _changed(self) -> None:
-        """Statements changed what is to run: build it anew over the same state."""
+    def _view_created(self, view: ViewDefinition) -> None:
+        self._creations += 1
+        moment = self._creations if self._has_rows else 0
+        placed = self.queries.place(
+            view, 1, self.expiry, self.statistics, moment, remembers=self._job.remembers
+        )
+        self.queries.add(placed, view.plan)
+        known = {stream.name for stream in self._job.streams}
+        self._job = replace(
+            self._job.with_view(placed, self.catalog.streams.values()), schedules=self._all_schedules()
+        )
         if self._host is not None:
-            self._host = self._host.rebuilt(self.job(), {name: table.rows() for name, table in self._tables.items()})
+            new = {name: table.rows() for name, table in self._tables.items() if not (self._job.remembers and name in known)}
+            self._host.add(placed, self._job, new)
+
+    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+        self.queries.remove(name)
+        self._job = self._job.without_view(name)
+        if self._host is not None:
+            self._host.drop(name, self._job, is_replaced=is_replaced)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         if isinstance(change, InsertRows):
             self.push(change.into.name, list(change.rows))
             return
-        table = self._table(change.table)
-        if isinstance(change, UpdateRows):
-            batch = table.update(dict(change.assignments), change.predicate)
-        else:
-            batch = table.delete_where(change.predicate)
-        self._take(change.table, self._table_change(batch), convert(change.table, []).dead)
+        self._take(change.table, changed_rows(self._table(change.table), change), convert(change.table, []).dead)
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time, statement.stream.text if statement.stream else "")
 
     def _running(self) -> EmbeddedHost:
         if self._host is None:
-            self._host = EmbeddedHost(self.job(), self._arena)
+            self._host = EmbeddedHost(self._job, self._arena)
         return self._host
-
-    def _moment(self) -> int:
-        self._moments += self._has_new_rows
-        self._has_new_rows = False
-        return self._moments
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
-        self._has_new_rows = True
+        self._has_rows = True
         if all(stream.name != spec.name for stream in host.job.streams):
-            return  # nobody reads it
+            host.unread(spec, batch, self._arrival(spec, batch.num_rows))
+            return
+        if spec.is_table and host.job.asks_tables_for_time:
+            self._tell_the_time(host)
         for start in range(0, max(1, batch.num_rows), PUSH_ROWS):
             piece = batch.slice(start, PUSH_ROWS)
             host.take(spec.name, piece, dead if start == 0 else dead.slice(0, 0), self._arrival(spec, piece.num_rows))
+
+    def _tell_the_time(self, host: EmbeddedHost) -> None:
+        """Where NOW() is asked and there is no stream, table changes move time: by the wall clock, until somebody advances."""
+        wall = BEGINNING if self._is_advanced else self._clock()
+        self._table_instant = max(self._table_instant + 1, host.now, wall)
+        host.advance(self._table_instant)
 
     def _arrival(self, spec: StreamSpec, rows: int) -> int | None:
         """Arrivals are stamped by one clock for all streams, each later than the one before."""

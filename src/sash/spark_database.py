@@ -10,16 +10,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from sash.declare import Declarations
 from sash.errors import SashError
+from sash.logical.streams import StreamSpec
+from sash.physical.job import Job, View
+from sash.physical.reach import parts
+from sash.physical.specs import PortSpec
 from sash.runtime.progress import Progress
 from sash.session import Answer, parse_instant
+from sash.sources.batches import batches
+from sash.sources.read import read
 from sash.spark.host import SparkHost
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
+from sash.sql.catalog import ViewDefinition
+from sash.sql.define import define
+from sash.sql.parse import parse_statements
 from sash.sql.statements import Advance
+from sash.tables import TableRows, changed_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,19 +42,22 @@ FILE_FORMATS = ("csv", "json", "parquet")
 
 
 class SparkDatabase(Declarations):
-    """Views on a SparkSession. They are fixed when it starts."""
+    """Views on a SparkSession. While a query runs, CREATE and DROP take effect between two of its batches."""
 
     def __init__(
         self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,
         output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
         base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None, backfill: bool = True,
     ) -> None:
         super().__init__(base or Path.cwd(), expiry, schedule)
         self._spark = spark
         self._frames: dict[str, DataFrame] = {}
         self._host: SparkHost | None = None
         self._shards = shards
+        self._backfill = backfill
+        self._tables: dict[str, TableRows] = {}
+        self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start
         self._options = {
             "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
             "on_progress": on_progress,
@@ -98,15 +115,34 @@ class SparkDatabase(Declarations):
         return self._started().changes(self._kept_view(name))
 
     def _started(self) -> SparkHost:
-        """The host; from the first call on, the views are fixed."""
+        """The host; from the first call on, statements change what runs."""
         if self._host is None:
             if not self.materialized():
                 raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
             spark = self._spark() if callable(self._spark) else self._spark
-            job = self.planned(self._shards or spark.sparkContext.defaultParallelism)
+            self._shards = self._shards or spark.sparkContext.defaultParallelism
+            job = self._fresh_job()
             frames = self._frames | self._loaded(spark, {stream.name for stream in job.streams})
-            self._host = SparkHost(spark, job, self.base, frames=frames, **self._options)  # type: ignore[arg-type]
+            host = SparkHost(spark, job, self.base, frames=frames, **self._options)  # type: ignore[arg-type]
+            self._go_on_with(host, job)
+            for name, rows in self._early if host.is_new else ():
+                host.change_table(name, rows)
+            self._host = host
+            if not host.is_new:
+                self._tables.clear()  # what they hold by now, the checkpoint tells
         return self._host
+
+    def _fresh_job(self) -> Job:
+        """The job of all views, as if it began now."""
+        return replace(self.planned(self._shards or 1), remembers=self._backfill)
+
+    def _go_on_with(self, host: SparkHost, job: Job) -> None:
+        """A checkpoint may know of views that came and went after its beginning, which this session has not been told."""
+        for sql in host.statements if job != host.newest and host.is_first(job) else ():
+            for statement in parse_statements(sql):
+                define(statement, self.catalog)  # type: ignore[arg-type]
+        for view in host.newest.views:
+            self.queries.add(view, self._view(view.name).plan)
 
     def _loaded(self, spark: SparkSession, names: set[str]) -> dict[str, DataFrame]:
         """Streams of any format that Spark knows and Sash does not read itself."""
@@ -115,6 +151,8 @@ class SparkDatabase(Declarations):
             if stream.name not in names or stream.name in self._frames:
                 continue
             form = stream.option("format")
+            if stream.is_table and form is None and stream.option("path") is None:
+                continue  # its rows come by statements
             if form is None and stream.option("path") is None:
                 raise SashError(
                     f'stream "{stream.name}" has no source',
@@ -125,17 +163,76 @@ class SparkDatabase(Declarations):
                 frames[stream.name] = spark.readStream.format(form).options(**options).load()
         return frames
 
-    def _changed(self) -> None:
-        self._not_started("the views cannot change")
+    def _view_created(self, view: ViewDefinition) -> None:
+        if self._host is None:
+            return
+        self._must_remember()
+        placed = self.queries.place(
+            view, self._shards or 1, self.expiry, self.statistics, self._host.changes_so_far + 1, remembers=True
+        )
+        self._check_frames(placed)
+        job = self._host.newest.with_view(placed, self.catalog.streams.values())
+        known = {stream.name for stream in self._host.newest.streams}
+        new = [stream for stream in job.streams if stream.is_table and stream.name not in known]
+        tables = {stream.name: self._table(stream).rows() for stream in new}
+        self.queries.add(placed, view.plan)
+        self._host.change(job, f"CREATE MATERIALIZED VIEW {view.name} AS {view.sql}", self._fresh_job(), tables)
+
+    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+        if self._host is None:
+            return
+        self._must_remember()
+        self.queries.remove(name)
+        self._host.change(self._host.newest.without_view(name), f"DROP VIEW {name}", self._fresh_job(), {})
+
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never."""
+        since = self._started().complete_since(self._kept_view(name))
+        return None if since is None else datetime(1970, 1, 1) + timedelta(microseconds=since)
+
+    def _must_remember(self) -> None:
+        if not self._backfill:
+            raise SashError("the views of this job cannot change", "connect without backfill=False")
+
+    def _check_frames(self, view: View) -> None:
+        assert self._host is not None
+        known = {stream.name for stream in self._host.newest.streams}
+        for part in parts(view.spec):
+            stream = part.stream if isinstance(part, PortSpec) else None
+            spec = self.catalog.streams.get((stream or "").lower())
+            if spec is not None and spec.name not in known and not spec.is_table and spec.option("path") is None:
+                raise SashError(
+                    f'stream "{spec.name}" was not read when the job began, and has no files',
+                    "let a view read it before start(), or declare it WITH (format = …, path = …)",
+                )
+
+    def _table(self, spec: StreamSpec) -> TableRows:
+        """What a table holds: its files, then all changes that were asked for."""
+        if spec.name not in self._tables:
+            if spec.name in self._frames:
+                raise SashError(f'table "{spec.name}" comes as a DataFrame', "change it there")
+            self._tables[spec.name] = table = TableRows(spec)
+            if spec.option("path") is not None:
+                for batch in batches((spec,), self.base, None):
+                    for split in batch:
+                        table.insert(read(spec, split).batch)
+            for change in self._host.table_changes(spec.name) if self._host is not None else ():
+                table.apply(change)
+        return self._tables[spec.name]
+
+    def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
+        spec = change.into if isinstance(change, InsertRows) else change.table
+        if not spec.is_table:
+            raise SashError(f'"{spec.name}" is a stream: on Spark its rows come from its source', "put them into its files")
+        rows = changed_rows(self._table(spec), change)
+        if self._host is None:
+            self._early.append((spec.name, rows))
+        else:
+            self._host.change_table(spec.name, rows)
 
     def _not_started(self, what: str) -> None:
         if self._host is not None:
             raise SashError(f"{what} while the job runs", "declare everything before start() or run()")
-
-    def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
-        raise SashError(
-            "rows are not inserted, updated or deleted by statements on Spark yet", "put them into the files of the source"
-        )
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time)

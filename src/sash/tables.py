@@ -1,7 +1,7 @@
-"""Tables of an embedded session: what they hold, and statements as changes of it.
+"""The tables of a session: what they hold, and statements as changes of it.
 
-A change of a table is a batch of rows, each with the instant of the change and a weight: +1 for a row that enters, -1 for one
-that leaves. An UPDATE is both at one instant.
+A change of a table is a batch of rows, each with a weight: +1 for a row that enters, -1 for one that leaves. An UPDATE is both
+at one instant. Which instant that is, shards say when they take it in.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import pyarrow.compute as pc
 from sash.deltas import Int64s
 from sash.errors import SashError
 from sash.logical.streams import StreamSpec, Updates
-from sash.runtime.intake import WEIGHT
 from sash.runtime.live import LiveView
+from sash.runtime.packing import WEIGHT
 from sash.scalar.evaluate import Failures, evaluate
 from sash.scalar.nodes import Expression
+from sash.sources.convert import convert
+from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 
 
 class TableRows:
@@ -30,6 +32,10 @@ class TableRows:
 
     def rows(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_struct_array(self._live.rows().to_struct_array().combine_chunks())
+
+    def apply(self, change: pa.RecordBatch) -> None:
+        """A change as it was given before."""
+        self._live.add(change)
 
     def insert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return self._changed(batch, np.ones(batch.num_rows, np.int64))
@@ -79,12 +85,14 @@ class TableRows:
             )
 
 
+def changed_rows(table: TableRows, change: InsertRows | UpdateRows | DeleteRows) -> pa.RecordBatch:
+    """What a statement changes in a table."""
+    if isinstance(change, InsertRows):
+        return table.insert(convert(change.into, list(change.rows)).batch)
+    if isinstance(change, UpdateRows):
+        return table.update(dict(change.assignments), change.predicate)
+    return table.delete_where(change.predicate)
+
+
 def _weighted(batch: pa.RecordBatch, weights: Int64s) -> pa.RecordBatch:
     return batch.append_column(WEIGHT, pa.array(weights))
-
-
-def stamped(change: pa.RecordBatch, instant: int) -> pa.RecordBatch:
-    """A change with the instant at which it happens."""
-    ts = pa.array(np.full(change.num_rows, instant)).view(pa.timestamp("us"))
-    columns = [*change.columns[:-1], ts, change.column(WEIGHT)]
-    return pa.RecordBatch.from_arrays(columns, names=[*change.schema.names[:-1], "_ts", WEIGHT])

@@ -159,7 +159,7 @@ def test_every_shard_of_every_level_hears_of_every_batch(settings: Settings, tmp
     counting.write_events(tmp_path / "in/a.csv", 10)
     two_levels = counting.job(counting.stream("in"), shards=3, levels=2)
     for offset in offsets(bounded(two_levels, settings)):
-        packets = [packet for share in shares(two_levels, offset) for packet in packets_of(two_levels, share)]
+        packets = [packet for share in shares(two_levels, offset) for packet in packets_of(two_levels, share, Folder("/nowhere"))]
         controls = {(packet.level, packet.shard) for packet in packets if packet.cargo is Cargo.CONTROL}
         assert controls == {(level, shard) for level in (1, 2) for shard in range(3)}
     assert {"end": 1} in [packet.facts() for packet in packets]

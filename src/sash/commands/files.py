@@ -38,7 +38,7 @@ class ChangeFiles:
             writer.close()
 
     def write(self, host: EmbeddedHost) -> None:
-        for kind, batches in (("changes", host.changes), ("late", host.late), ("dead", host.dead)):
+        for kind, batches in (("changes", host.taken_changes()), ("late", host.late), ("dead", host.dead)):
             self._drain(kind, batches)
 
     def write_answers(self, answers: Mapping[str, pa.Table]) -> None:

@@ -45,7 +45,7 @@ def run_embedded(options: RunOptions) -> None:
     for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
         if value is not None:
             raise SashError(f"{name} needs --engine spark")
-    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule)
+    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False)
     load(db, options.job)
     _check_sources(db)
     with Report() as report, ChangeFiles(options.output, db.job()) as files:

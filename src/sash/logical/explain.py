@@ -22,6 +22,7 @@ from sash.logical.nodes import (
     Scan,
     Sequence,
     Snapshots,
+    TableChanges,
     Top,
     Window,
     WindowKind,
@@ -87,6 +88,8 @@ def _detail(plan: Plan) -> str:
     match plan:
         case Scan():
             return f"{plan.name} (table)" if plan.is_table else plan.name
+        case TableChanges():
+            return f"by {plan.input.schema.names[plan.sign]}"
         case Window():
             condition = "" if plan.condition is None else f" of {_expression(plan.condition, plan.input)}"
             return f"{window_text(plan.spec, plan.schema.names)}{condition}"

@@ -26,7 +26,23 @@ class Scan:
     schema: Schema
     is_table: bool = False
     updates: Updates = Updates.NEVER  # tables only
-    since: int = 0  # a view that is created after rows have come reads only later ones, and shares nothing with older views
+    since: int = 0  # the creation of a view that shares nothing with older ones; 0: it shares what it can
+
+
+@dataclass(frozen=True)
+class TableChanges:
+    """A table that a stream of changes makes: `sign` is the column that says how often a row comes, or, below 0, goes."""
+
+    input: Scan
+    columns: tuple[int, ...]
+    sign: int
+    names: tuple[str, ...]
+    updates: Updates
+
+    @cached_property
+    def schema(self) -> Schema:
+        types = self.input.schema.types
+        return Schema(tuple(Field(n, types[place]) for n, place in zip(self.names, self.columns, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -348,7 +364,9 @@ class Aggregate:
 
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
-Plan = Stream | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Emit | Aggregate
+Plan = (
+    Stream | TableChanges | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Emit | Aggregate
+)
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:

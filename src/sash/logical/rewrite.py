@@ -11,7 +11,7 @@ _CHILDREN = ("input", "left", "right")
 
 
 def read_since(plan: Plan, since: int) -> Plan:
-    """The same plan over rows that come from a moment on."""
+    """The same plan, sharing nothing with plans of another moment."""
     if isinstance(plan, Scan):
         return replace(plan, since=since)
     children: dict[str, Any] = {n: read_since(getattr(plan, n), since) for n in _CHILDREN if hasattr(plan, n)}

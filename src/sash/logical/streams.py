@@ -38,5 +38,10 @@ class StreamSpec:
     updates: Updates = Updates.NEVER  # tables only
     options: tuple[tuple[str, str], ...] = ()  # of WITH (...), keys in lower case
 
+    @property
+    def changes_from(self) -> str | None:
+        """Of a table: the stream of its changes, if it has one."""
+        return self.option("changes") if self.is_table else None
+
     def option(self, key: str) -> str | None:
         return dict(self.options).get(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sash.logical.nodes import Filter, Join, Plan, Project, Scan
+from sash.logical.nodes import Filter, Join, Plan, Project, Scan, TableChanges
 from sash.logical.streams import Updates
 from sash.scalar.nodes import Column, remap
 
@@ -13,7 +13,7 @@ def is_non_retroactive(plan: Plan) -> bool:
     """A NON RETROACTIVE table, filtered or projected."""
     while isinstance(plan, Filter | Project):
         plan = plan.input
-    return isinstance(plan, Scan) and plan.updates is Updates.NON_RETROACTIVE
+    return isinstance(plan, Scan | TableChanges) and plan.updates is Updates.NON_RETROACTIVE
 
 
 def turned(join: Join) -> Plan:

@@ -19,7 +19,7 @@ from sash.operators.group_by import GroupBy
 from sash.operators.input_expire import InputExpire
 from sash.operators.join import Join, SignedJoin
 from sash.operators.leaving_join import LeavingJoin
-from sash.operators.lookup import Lookup
+from sash.operators.lookup import Lookup, SignedLookup
 from sash.operators.messages import Announce, MessageJoin, MessageLookup, message_expire
 from sash.operators.minus import Minus
 from sash.operators.over import Over
@@ -27,6 +27,7 @@ from sash.operators.project import Project
 from sash.operators.reached import Reached
 from sash.operators.sequence import sequence
 from sash.operators.snapshots import Snapshots
+from sash.operators.table_changes import TableChanges
 from sash.operators.top import top
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
 from sash.physical import expiry_specs, paper_specs, specs
@@ -46,6 +47,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.JoinSpec: Join,
     specs.SignedJoinSpec: SignedJoin,
     specs.LookupSpec: Lookup,
+    specs.SignedLookupSpec: SignedLookup,
     specs.GroupBySpec: GroupBy,
     specs.BeginSpec: Begin,
     specs.InsertionsSpec: Insertions,
@@ -60,6 +62,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     ReachedSpec: Reached,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
+    specs.TableChangesSpec: TableChanges,
     expiry_specs.DistinctSpec: Distinct,
     expiry_specs.LeavingJoinSpec: LeavingJoin,
     expiry_specs.AnnounceSpec: Announce,

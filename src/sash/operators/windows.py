@@ -28,6 +28,7 @@ from sash.state.partitions import Partitions
 from sash.state.queue import DeltaQueue
 
 FIRST_ROOM = 64
+SKIP = "skip"  # rows that a count window leaves out at first, where it starts in the middle of a slide
 
 
 class TimeWindow(Timeless):
@@ -73,6 +74,7 @@ class CountWindow(Timeless):
         self._size, self._slide = spec.size, spec.slide
         self._scope = surroundings.scope
         self._registers = self._scope.array("registers", 1)
+        self._skip = self._scope.array(SKIP, 1)
         self._rows = self._scope.array("rows", (min(FIRST_ROOM, self._room), self.layout.width))
         lanes = string_lanes(self.layout)
         surroundings.interner.hold(lambda: (self._rows, lanes))
@@ -87,6 +89,10 @@ class CountWindow(Timeless):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
+        if self._skip[0]:
+            left = min(len(delta), int(self._skip[0]))
+            self._skip[0] -= left
+            delta = delta.slice(left, len(delta))
         if not len(delta):
             return self.nothing
         self._make_room(int(self._registers[kernel.TAKEN]) + len(delta))

@@ -35,6 +35,7 @@ from sash.physical.specs import (
     PortSpec,
     SequenceSpec,
     SignedJoinSpec,
+    SignedLookupSpec,
     SnapshotsSpec,
     Spec,
     TopSpec,
@@ -47,6 +48,7 @@ _KEPT: dict[type[Spec], str] = {
     JoinSpec: "log of rows per side, chained by key",
     SignedJoinSpec: "bag of rows per side, by key",
     LookupSpec: "bag of the table, by key",
+    SignedLookupSpec: "bag of the table, by key; left rows, each with what it met",
     GroupBySpec: "one line per group",
     SnapshotsSpec: "tree of rows in order",
     CombineSpec: "bag of rows with a count per side",
@@ -151,9 +153,14 @@ def _keeps(spec: Spec) -> str:
     return next((_KEPT[kind] for kind in type(spec).__mro__ if kind in _KEPT), "")
 
 
+def operator_text(spec: Spec) -> str:
+    """One operator, without what is below it."""
+    return f"{type(spec).__name__.removesuffix('Spec')}{_port(spec)}"
+
+
 def _lines(spec: Spec) -> Iterator[tuple[str, Spec]]:
     """Every operator with its place in the tree."""
-    yield f"{type(spec).__name__.removesuffix('Spec')}{_port(spec)}", spec
+    yield operator_text(spec), spec
     below = (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs
     for place, child in enumerate(below):
         is_last = place == len(below) - 1

@@ -5,12 +5,15 @@
 
 A port is where rows enter a level: the rows of a stream, or those that a lower level sends. A stream that two parts of a job read
 by different keys has two ports.
+
+A job is a value. Views come and go by making another job of it: what both have keeps its ports and their numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
@@ -73,6 +76,8 @@ class Job:
     ports: tuple[Port, ...]
     levels: int
     shards: int
+    remembers: bool = False  # whether shards keep the rows of live windows for views that come later
+    next_port: int = 0  # numbers are never used again
     schedules: tuple[tuple[str, str], ...] = ()  # of views by name, and under "" of everything else; it changes no answer
 
     def stream(self, name: str) -> StreamSpec:
@@ -89,21 +94,65 @@ class Job:
     def ports_of(self, stream: str) -> tuple[Port, ...]:
         return tuple(port for port in self.ports if port.stream == stream)
 
+    @cached_property
+    def twins(self) -> Mapping[str, tuple[str, ...]]:
+        """Views with equal specs are computed once: the name of the first of them, and those of all."""
+        found: dict[Spec, list[str]] = {}
+        for view in self.views:
+            found.setdefault(view.spec, []).append(view.name)
+        return {names[0]: tuple(names) for names in found.values()}
+
+    def names_like(self, name: str) -> tuple[str, ...]:
+        """The names of all views that have the spec of this one, the first one first."""
+        return next(names for names in self.twins.values() if name in names)
+
+    @cached_property
+    def first_views(self) -> tuple[View, ...]:
+        """The first of the views of every spec."""
+        firsts = self.twins
+        return tuple(view for view in self.views if view.name in firsts)
+
+    def only(self, name: str) -> Job:
+        """The part that one view needs; time is still that of all streams."""
+        view = self.view(name)
+        needed = {spec.base for spec in _ports(view.spec)}
+        return replace(self, views=(view,), ports=tuple(port for port in self.ports if port.spec in needed))
+
+    def with_view(self, view: View, streams: Iterable[StreamSpec]) -> Job:
+        """One more view; `streams` are all that are declared."""
+        if any(view.spec == other.spec for other in self.views):
+            return replace(self, views=(*self.views, view))
+        known = {port.spec for port in self.ports}
+        new = [spec for spec in dict.fromkeys(port.base for port in _ports(view.spec)) if spec not in known]
+        ports = tuple(Port(self.next_port + number, spec) for number, spec in enumerate(new))
+        have = {stream.name for stream in self.streams}
+        wanted = {spec.stream for spec in new} - have
+        more = tuple(stream for stream in streams if stream.name in wanted)
+        return replace(
+            self, streams=self.streams + more, views=(*self.views, view), ports=self.ports + ports,
+            levels=max(self.levels, view.level), next_port=self.next_port + len(new),
+        )
+
+    def without_view(self, name: str) -> Job:
+        gone = self.view(name)
+        views = tuple(view for view in self.views if view.name != name)
+        if any(view.spec == gone.spec for view in views):
+            return replace(self, views=views)
+        needed = {port.base for view in views for port in _ports(view.spec)}
+        ports = tuple(port for port in self.ports if port.spec in needed)
+        read = {port.stream for port in ports}
+        return replace(self, streams=tuple(s for s in self.streams if s.name in read), views=views, ports=ports)
+
 
 def plan_job(
     streams: Mapping[str, StreamSpec], views: Mapping[str, Plan | Choice], shards: int, expiry: Expiry = Expiry.AUTO
 ) -> Job:
     """Choose operators and places for all views."""
     chosen = {name: view if isinstance(view, Choice) else Choice(view) for name, view in views.items()}
-    placed = tuple(View(name, *way.placed(shards, expiry)) for name, way in chosen.items())
-    found: dict[PortSpec, None] = {}
-    for view in placed:
-        for port in _ports(view.spec):
-            found.setdefault(port)
-    ports = tuple(Port(number, spec) for number, spec in enumerate(found))
-    read = {port.stream for port in ports}
-    levels = max((view.level for view in placed), default=1)
-    return Job(tuple(s for name, s in streams.items() if s.name in read), placed, ports, levels, shards)
+    job = Job((), (), (), 1, shards)
+    for name, way in chosen.items():
+        job = job.with_view(View(name, *way.placed(shards, expiry)), streams.values())
+    return replace(job, streams=tuple(stream for stream in streams.values() if stream in job.streams))
 
 
 def _ports(spec: Spec) -> Iterator[PortSpec]:

@@ -15,7 +15,6 @@ from dataclasses import replace
 from enum import Enum
 from functools import partial
 
-from sash.errors import SashError
 from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
@@ -32,6 +31,7 @@ from sash.logical.nodes import (
     Scan,
     Sequence,
     Snapshots,
+    TableChanges,
     Top,
     Window,
     WindowKind,
@@ -66,12 +66,13 @@ from sash.physical.specs import (
     ProjectSpec,
     SequenceSpec,
     SignedJoinSpec,
+    SignedLookupSpec,
     SnapshotsSpec,
     Spec,
+    TableChangesSpec,
     TimeWindowSpec,
     TopSpec,
     UnionAllSpec,
-    beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.scalar.nodes import Column
@@ -152,6 +153,8 @@ class Placement:
             return self._window(plan, request, at_least)
         if isinstance(plan, Project):
             return self._project(plan, request, at_least)
+        if isinstance(plan, TableChanges):
+            return self._table_changes(plan, request, at_least)
         if isinstance(plan, Join):
             return self._join(plan, at_least)
         if isinstance(plan, Combine):
@@ -199,13 +202,20 @@ class Placement:
         # No key left: rows are spread by something that the output does not show.
         return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, keys)
 
+    def _table_changes(self, plan: TableChanges, request: Request, at_least: int) -> Placed:
+        sources: list[int | None] = list(plan.columns)
+        below = self.place(plan.input, _through(request, sources, len(plan.input.schema)), at_least)
+        keys = tuple(tuple(plan.columns.index(c) for c in key) for key in below.keys if set(key) <= set(plan.columns))
+        return Placed(TableChangesSpec(below.spec, plan.columns, plan.sign, plan.names), below.level, keys)
+
     def _join(self, plan: Join, at_least: int) -> Placed:
         if is_non_retroactive(plan.left) and not is_non_retroactive(plan.right):
             return self._natural(turned(plan), within(tuple(range(len(plan.schema)))), at_least)
         spec: Spec
         left, right = self._keyed_sides(plan, at_least)
         if is_non_retroactive(plan.right) and not is_non_retroactive(plan.left):
-            spec = _lookup(left.spec, right.spec, plan.left_keys, plan.right_keys)
+            kind = SignedLookupSpec if left.spec.pattern is Pattern.STRICT else LookupSpec
+            spec = kind(left.spec, right.spec, plan.left_keys, plan.right_keys)
         elif Pattern.STRICT in (left.spec.pattern, right.spec.pattern) or plan in self._signed_joins:
             spec = SignedJoinSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys)
         else:
@@ -307,8 +317,8 @@ class Placement:
 
 
 def _streams(plan: Plan) -> tuple[str, ...]:
-    """The names of the streams that a plan reads, with the moment from which on."""
-    return tuple(sorted(beginning(scan.name, scan.since) for scan in scans(plan) if not scan.is_table))
+    """The names of the streams that a plan reads."""
+    return tuple(sorted(scan.name for scan in scans(plan) if not scan.is_table))
 
 
 def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:
@@ -320,16 +330,6 @@ def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: S
     if isinstance(plan, Insertions):
         return InsertionsSpec(signed(below))
     return DeletionsSpec(signed(below)) if isinstance(plan, Deletions) else SnapshotsSpec(signed(below))
-
-
-def _lookup(left: Spec, right: Spec, left_keys: tuple[int, ...], right_keys: tuple[int, ...]) -> Spec:
-    """Results live as long as the left row, so it need not be kept; one that leaves by a negative row would have to be."""
-    if left.pattern is Pattern.STRICT:
-        raise SashError(
-            "a NON RETROACTIVE table cannot be joined with rows that leave early yet",
-            "use a RANGE window, or declare the table RETROACTIVE",
-        )
-    return LookupSpec(left, right, left_keys, right_keys)
 
 
 def _in_stream_order(spec: Spec) -> Spec:

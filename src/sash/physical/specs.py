@@ -7,7 +7,7 @@ share their work.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from sash.deltas import Layout
@@ -17,14 +17,19 @@ from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, FOREVER, Field, Schema
 
 
-def beginning(stream: str, since: int) -> str:
-    """The name of the instant of a stream's first row that counts."""
-    return f"{stream}@{since}" if since else stream
-
-
 @dataclass(frozen=True)
 class Spec:
     """What all specs have."""
+
+    def __init_subclass__(cls) -> None:
+        setattr(cls, "__hash__", Spec._known_hash)  # noqa: B010  # a dataclass keeps it: specs are looked up at every step
+
+    def _known_hash(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self).__name__, *(getattr(self, member.name) for member in fields(self))))
 
     @property
     def inputs(self) -> tuple[Spec, ...]:
@@ -90,7 +95,7 @@ class PortSpec(Spec):
     key: tuple[int, ...]
     stream: str | None = None
     is_table: bool = False
-    since: int = 0
+    since: int = 0  # of a view that shares nothing with older ones: the same rows under another name
     source: Spec | None = None  # what the lower level sends; it is computed there, so it is no input here
     source_level: int = 0
     is_time: bool = False  # brings no rows, only the clock of all streams: for what changes with time, whatever it reads
@@ -102,6 +107,11 @@ class PortSpec(Spec):
     @property
     def pattern(self) -> Pattern:
         return self.carries
+
+    @property
+    def base(self) -> PortSpec:
+        """Where the rows come in that are read here."""
+        return replace(self, since=0) if self.since and self.stream is not None else self
 
 
 @dataclass(frozen=True)
@@ -224,6 +234,15 @@ class LookupSpec(JoinSpec):
     @property
     def pattern(self) -> Pattern:
         return self.left.pattern
+
+
+@dataclass(frozen=True)
+class SignedLookupSpec(LookupSpec):
+    """The same for rows that leave by a negative one, which takes back what was given for them."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
 
 
 @dataclass(frozen=True)
@@ -359,3 +378,21 @@ class EmitSpec(UnarySpec):
     """Signed changes, held until their period ends."""
 
     period: int
+
+
+@dataclass(frozen=True)
+class TableChangesSpec(UnarySpec):
+    """Rows of a stream as changes of a table, by the sign in one of their columns."""
+
+    columns: tuple[int, ...]
+    sign: int
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        types = self.input.schema.types
+        return Schema(tuple(Field(n, types[place]) for n, place in zip(self.names, self.columns, strict=True)))
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.logical.statistics import Statistics
+from sash.logical.streams import StreamSpec
 from sash.physical.explain import Counts
-from sash.physical.job import Job
+from sash.physical.job import Job, View
+from sash.physical.specs import Spec
 from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView
 from sash.runtime.metrics import Clockwork, JobMetrics
 from sash.runtime.observing import StreamObserver, observed
 from sash.runtime.packets import Cargo, Packet, facts_body
-from sash.runtime.packing import pack_split, to_everyone
+from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
@@ -29,6 +31,24 @@ from sash.schema import BEGINNING, SECOND
 from sash.state.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
+
+
+@dataclass
+class Kept:
+    """What is kept of one spec: the answer, and all changes."""
+
+    live: LiveView
+    changes: list[pa.RecordBatch] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ShownView:
+    """A view; one that joins others of its spec has all that they have."""
+
+    view: View
+    kept: Kept
+    began: int = BEGINNING  # at this instant
+    complete_since: int | None = BEGINNING  # None: it is right only for the rows in memory when it began, and later ones
 
 
 class EmbeddedHost:
@@ -39,8 +59,11 @@ class EmbeddedHost:
         self.job = job
         self._shard = Shard(job, 1, 0, self._arena)
         self._orders: dict[str, int] = {}
-        self.live = {view.name: LiveView(view.schema) for view in job.views}
-        self.changes: Changes = {view.name: [] for view in job.views}
+        self._kept: dict[Spec, Kept] = {}
+        self.views: dict[str, ShownView] = {}
+        for view in job.views:
+            self.views[view.name] = ShownView(view, self._kept.setdefault(view.spec, Kept(LiveView(view.schema))))
+        self._by_name = {view.name: self._kept[view.spec] for view in job.first_views}
         self.late: Changes = {stream.name: [] for stream in job.streams}
         self.dead: Changes = {stream.name: [] for stream in job.streams}
         self.progress = Progress()
@@ -49,24 +72,64 @@ class EmbeddedHost:
         self._observers = {stream.name: StreamObserver(stream) for stream in job.streams}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
 
-    def rebuilt(self, job: Job, tables: Mapping[str, pa.RecordBatch]) -> EmbeddedHost:
-        """Another job over the same state: what both have goes on as it was; what is new finds tables as they are.
+    def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
+        """Run one more view, which is the last one of this job; tables nobody has read so far have these rows."""
+        self.job = job
+        if view.spec in self._kept:
+            kept = self._kept[view.spec]
+            twin = next(shown for shown in self.views.values() if shown.kept is kept)
+            self.views[view.name] = ShownView(view, kept, twin.began, twin.complete_since)
+            return
+        kept = self._kept[view.spec] = self._by_name[view.name] = Kept(LiveView(view.schema))
+        for stream in job.streams:
+            self.late.setdefault(stream.name, [])
+            self.dead.setdefault(stream.name, [])
+            self._observers.setdefault(stream.name, StreamObserver(stream))
+        out = self._shard.change(job, list(self._table_packets(tables)))
+        self.views[view.name] = ShownView(view, kept, self.now, self._shard.complete_since(view.spec))
+        self._take_out(out)
 
-        What only the old job had is forgotten: a view of the same name, or of the same query, begins anew later.
-        """
-        host = EmbeddedHost(job, self._arena)
-        host._orders = self._orders
-        host._clockwork, host._job_metrics = self._clockwork, self._job_metrics
-        host._job_metrics.tell(None, self._shard.metrics())
-        host._observers |= {name: known for name, known in self._observers.items() if name in host._observers}
-        same = {view.name for view in job.views if view in self.job.views}
-        host.live.update({name: live for name, live in self.live.items() if name in same})
-        host.changes.update({name: kept for name, kept in self.changes.items() if name in same})
-        for mine, others in ((self.late, host.late), (self.dead, host.dead)):
-            others.update({name: kept for name, kept in mine.items() if name in others})
-        self._shard.forget(host._shard.specs)
-        host._take_out(host._shard.fill(tables, self._shard.specs))
-        return host
+    def drop(self, name: str, job: Job, *, is_replaced: bool) -> None:
+        """Run one view less; nothing stays behind of what only it needed, once another has come where it is replaced."""
+        self.job = job
+        gone = self.views.pop(name)
+        heirs = [view for view in job.first_views if view.spec == gone.view.spec]
+        self._by_name.pop(name, None)
+        self._by_name |= {heir.name: gone.kept for heir in heirs}
+        if not heirs:
+            del self._kept[gone.view.spec]
+        if not is_replaced:
+            self._shard.change(job)
+
+    def unread(self, stream: StreamSpec, rows: pa.RecordBatch, arrival: int | None) -> None:
+        """Rows came that no view reads; only how late it is is known of them."""
+        ts = part(stream, rows, arrival).ts
+        if ts is not None and len(ts):
+            self._shard.unread(stream, int(ts.min()), int(ts.max()))
+
+    def _table_packets(self, tables: Mapping[str, pa.RecordBatch]) -> Iterable[Packet]:
+        for stream in self.job.streams:
+            if stream.is_table and stream.name in tables:
+                yield from pack_split(self.job, stream, 0, tables[stream.name], NO_DEAD, None)
+
+    def changes(self, name: str) -> list[pa.RecordBatch]:
+        """All changes of a view that are final."""
+        return self.views[name].kept.changes
+
+    def taken_changes(self) -> Changes:
+        """All changes since the last call; they are kept no longer."""
+        taken: Changes = {name: list(shown.kept.changes) for name, shown in self.views.items()}
+        for kept in self._kept.values():
+            kept.changes.clear()
+        return taken
+
+    def final(self, name: str) -> pa.Table:
+        """The answer of a view as far as it is final."""
+        return self.views[name].kept.live.rows()
+
+    @property
+    def state_bytes(self) -> int:
+        return self._arena.used
 
     @property
     def failures(self) -> Failures:
@@ -148,10 +211,10 @@ class EmbeddedHost:
     def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:
             if packet.cargo is Cargo.CHANGES:
-                self.changes[packet.name].append(packet.batch())
+                self._by_name[packet.name].changes.append(packet.batch())
                 self._measure(packet.name, packet.batch())
             elif packet.cargo is Cargo.NET:
-                self.live[packet.name].add(packet.batch())
+                self._by_name[packet.name].live.add(packet.batch())
             elif packet.cargo is Cargo.LATE:
                 self.late[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.DEAD:
@@ -177,10 +240,9 @@ class EmbeddedHost:
     def view(self, name: str) -> pa.Table:
         """The answer over all rows taken in so far, final or not: what is held is played through in a fork of the state."""
         fork = self._arena.fork()
-        packets = Shard(self.job, 1, 0, fork).step(list(self._control({"look": 1})))
+        packets = Shard(replace(self.job.only(name), remembers=False), 1, 0, fork).step(list(self._control({"look": 1})))
         fork.close()
-        ahead = [packet.batch() for packet in packets if packet.cargo is Cargo.NET and packet.name == name]
-        return self.live[name].rows(ahead)
+        return self.views[name].kept.live.rows(packet.batch() for packet in packets if packet.cargo is Cargo.NET)
 
     def _control(self, facts: dict[str, int | None], stream: str = "") -> Iterable[Packet]:
         return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body(facts))

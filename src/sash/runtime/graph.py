@@ -28,7 +28,7 @@ from sash.runtime.node import Begins, Node
 from sash.runtime.schedule import AUTO, Schedule
 from sash.runtime.table import StateTable
 from sash.scalar.evaluate import Failures
-from sash.state.arena import Arena
+from sash.state.arena import Scopes
 from sash.state.interner import Interner
 
 
@@ -44,7 +44,7 @@ class Graph:
     """Runs the specs of some sinks."""
 
     def __init__(
-        self, sinks: Iterable[Spec], arena: Arena, interner: Interner, failures: Failures, *, is_first_shard: bool = True,
+        self, sinks: Iterable[Spec], arena: Scopes, interner: Interner, failures: Failures, *, is_first_shard: bool = True,
         schedule: Schedule = AUTO,
     ) -> None:
         self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
@@ -63,6 +63,10 @@ class Graph:
     def add(self, spec: Spec) -> None:
         """Run one more spec from now on, over the state that it finds."""
         self._add(spec)
+
+    def fill(self, spec: Spec, side: int, delta: Delta) -> None:
+        """Changes that only this operator has not seen, before all that is to come."""
+        self._nodes[spec].arcs[side].fill(delta)
 
     def keep(self, sinks: Iterable[Spec]) -> set[Spec]:
         """Run only these sinks from now on; the specs that are gone."""
@@ -169,13 +173,11 @@ class Graph:
         return sum(node.output.rows for node in self._cycle.nodes)
 
     def step(
-        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Begins,
-        newcomers: Mapping[PortSpec, Delta] | None = None, known: set[Spec] | None = None,
+        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Begins
     ) -> dict[Spec, Feed]:
         """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
 
         `begins` are the instants of the first rows of all streams.
-        `newcomers` are changes only for those readers of a port that are not `known`: what others have seen already.
         """
         wanted = {spec: self._nodes[spec] for spec in sinks}
         for node in wanted.values():
@@ -183,7 +185,7 @@ class Graph:
         for spec, feed in feeds.items():
             port = self._nodes.get(spec)
             if port is not None:
-                self._bring(port, feed, newcomers, known)
+                port.output.put(feed.delta, feed.clock)
         self._refresh()
         self._steps += 1
         if self._default.has_breaks and not self._steps & (self._steps - 1):  # ever more rarely: it has learnt more
@@ -195,16 +197,6 @@ class Graph:
         for node in wanted.values():
             node.results = None
         return results
-
-    def _bring(
-        self, port: Node, feed: Feed, newcomers: Mapping[PortSpec, Delta] | None, known: set[Spec] | None
-    ) -> None:
-        port.output.put(feed.delta, feed.clock)
-        assert isinstance(port.spec, PortSpec)
-        if newcomers and known is not None and port.spec in newcomers:
-            for arc in port.output.arcs:
-                if self._cycle.nodes[arc.reader].spec not in known:
-                    arc.fill(newcomers[port.spec])
 
     def _result(self, node: Node, feeds: Mapping[PortSpec, Feed]) -> Feed:
         """What came out at a sink. Time got there too, whether or not somebody asked for it."""

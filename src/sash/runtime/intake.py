@@ -1,4 +1,7 @@
-"""Where rows of a stream enter a shard: stamped, sorted out if late, put into lanes, and held until their instants are final."""
+"""Where rows of a stream enter a shard: stamped, sorted out if late, put into lanes, and held until their instants are final.
+
+Where views may come later, the rows of live windows are remembered here, and all rows of a table.
+"""
 
 from __future__ import annotations
 
@@ -8,71 +11,122 @@ import pyarrow as pa
 from sash.deltas import Delta, Int64s
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Port
+from sash.physical.reach import Reach
 from sash.runtime.graph import Feed
+from sash.runtime.packing import WEIGHT
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Scope
+from sash.state.history import History, KnownTable
 from sash.state.interner import Interner
 from sash.state.lanes import encode
 from sash.state.queue import DeltaQueue
-
-WEIGHT = "_weight"  # the last column of changes of a table, after _ts
 
 
 class Intake:
     """One port of a stream."""
 
-    def __init__(self, port: Port, spec: StreamSpec, clock: StreamClock, scope: Scope, interner: Interner) -> None:
+    def __init__(
+        self, port: Port, spec: StreamSpec, clock: StreamClock, scope: Scope, interner: Interner, *, remembers: bool
+    ) -> None:
         self.port = port
         self._spec = spec
         self._clock = clock
         self._layout = port.spec.layout
         self._interner = interner
         self._held = DeltaQueue(self._layout, scope, interner)
-        self._first = scope.array("first", 2)  # instant of the first row, and whether there was one
         self._came: list[Delta] = []
+        self._seed = Delta.empty(self._layout.width)
+        self.kept = Reach()  # how much of the past is to be remembered
+        is_table, is_stream = remembers and spec.is_table, remembers and not spec.is_table
+        self._table = KnownTable(self._layout, scope.scope("table"), interner) if is_table else None
+        self._history = History(self._layout, scope.scope("history"), interner) if is_stream else None
 
-    def take(self, batch: pa.RecordBatch, late_below: int) -> pa.RecordBatch:
-        """Take rows in and give back those that came too late."""
-        ts = self._stamps(batch)
+    def take(self, batch: pa.RecordBatch, late_below: int, instant: int) -> pa.RecordBatch:
+        """Take rows in and give back those that came too late; changes of a table happen at `instant`."""
+        ts = self._stamps(batch, instant)
         late = batch.slice(0, 0)
         if len(ts) and int(ts.min()) < late_below:
             is_late = ts < late_below
             late = batch.filter(pa.array(is_late))
             batch, ts = batch.filter(pa.array(~is_late)), ts[~is_late]
         if len(ts):
-            self._took(int(ts.min()))
+            if not self._spec.is_table:
+                self._clock.took(int(ts.min()))
             rows = encode(batch.columns[: len(self._layout.schema)], self._layout, self._interner)
             self._came.append(Delta(rows, ts, np.full(len(ts), FOREVER), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
 
-    @property
-    def begin(self) -> int | None:
-        """The instant of the first row that came here; None while there was none."""
-        return int(self._first[0]) if self._first[1] else None
-
-    def _took(self, first: int) -> None:
-        if not self._spec.is_table:
-            self._clock.took(first)
-            self._first[:] = (min(first, int(self._first[0])) if self._first[1] else first, 1)
-
     def feed(self, clock: int) -> Feed:
         """What is final before `clock`, in the order of (ts, position)."""
+        delta = self._due(clock)
+        if self._table is not None:
+            self._table.append(delta)
+        if self._history is not None:
+            self._history.append(delta)
+        return Feed(delta, clock)
+
+    def forget(self, least_clock: int) -> None:
+        """What no window of a view holds need not be remembered; `least_clock` is that of all streams."""
+        if self._table is not None:
+            self._table.settle(least_clock)
+        if self._history is not None and len(self._history):
+            self._history.forget(least_clock - self.kept.time, self.kept.rows)
+
+    def remembered(self, clock: int) -> Feed:
+        """What a view that comes now would have seen."""
+        if self._table is not None:
+            return Feed(self._table.delta(), clock)
+        if self._history is not None:
+            return Feed(self._history.delta(), clock)
+        seed, self._seed = self._seed, Delta.empty(self._layout.width)
+        return Feed(seed, clock)
+
+    @property
+    def since(self) -> int:
+        """All rows from this instant on are remembered."""
+        return FOREVER if self._history is None else self._history.since
+
+    @property
+    def rows(self) -> int:
+        """How many rows are remembered."""
+        return 0 if self._history is None else len(self._history)
+
+    @property
+    def forgotten(self) -> int:
+        """How many rows came before those that are remembered."""
+        return 0 if self._history is None else self._history.forgotten
+
+    def missed_before(self, greatest: int) -> None:
+        """Rows up to this instant may never have come here."""
+        if self._history is not None and greatest > BEGINNING:
+            self._history.begin(greatest + 1)
+
+    def seed(self, batch: pa.RecordBatch) -> None:
+        """The rows of a table, as they were before anybody read it."""
+        rows = encode(batch.columns, self._layout, self._interner)
+        ones = np.ones(len(rows), np.int64)
+        seed = Delta(rows, ones * BEGINNING, ones * FOREVER, ones)
+        if self._table is not None:
+            self._table.append(seed)
+        else:
+            self._seed = Delta.concatenate([self._seed, seed], self._layout.width)
+
+    def _due(self, clock: int) -> Delta:
         came, self._came = in_order(Delta.concatenate(self._came, self._layout.width)), []
         if len(self._held) and len(came) and came.ts[0] < self._held.peek().ts[-1]:
             self._held.replace(in_order(Delta.concatenate([self._held.peek(), came], self._layout.width)))
         elif not len(self._held) and len(came) and came.ts[-1] < clock:
-            return Feed(came, clock)
+            return came
         else:
             self._held.append(came)
-        return Feed(self._held.take(clock), clock)
+        return self._held.take(clock)
 
-    def _stamps(self, batch: pa.RecordBatch) -> Int64s:
-        if self._spec.is_table and WEIGHT not in batch.schema.names:
-            return np.full(batch.num_rows, BEGINNING)
+    def _stamps(self, batch: pa.RecordBatch, instant: int) -> Int64s:
+        if self._spec.is_table:
+            return np.full(batch.num_rows, instant if WEIGHT in batch.schema.names else BEGINNING)
         place = self._spec.timestamp if self._spec.stamp is Stamp.EXTERNAL else len(self._layout.schema)
         return np.array(batch.column(place).view(pa.int64()), np.int64)
-
 
     def _weights(self, batch: pa.RecordBatch) -> Int64s:
         if WEIGHT not in batch.schema.names:

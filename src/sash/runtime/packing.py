@@ -30,6 +30,7 @@ from sash.schema import BEGINNING, END
 CHUNK_BYTES = 16 << 20  # of rows in one packet
 CHUNKS = 1024  # a split has at most so many chunks: order = split * CHUNKS + chunk
 FIRST_LEVEL = 1
+WEIGHT = "_weight"  # the last column of changes of a table
 
 DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 NO_DEAD = pa.RecordBatch.from_pylist([], schema=DEAD_SCHEMA)
@@ -125,7 +126,7 @@ def _pack_chunk(job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, 
         "rows": rows.num_rows,
         "greatest": int(ts.max()) if has_ts and ts is not None else None,
         "first": int(ts.min()) if has_ts and ts is not None else None,
-    }
+    } | ({"change": 1} if WEIGHT in rows.schema.names else {})
     yield from to_everyone(job, Cargo.SPLIT, stream.name, order, facts_body(facts))
     if rows.num_rows:
         for port in job.ports_of(stream.name):

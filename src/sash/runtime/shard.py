@@ -11,49 +11,49 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from sash.deltas import Delta
-from sash.operators.changes import NetChanges, repeat
+from sash.logical.streams import StreamSpec
 from sash.operators.emit import Emit
 from sash.operators.input_expire import InputExpire
 from sash.physical.job import Job, Port, View
-from sash.physical.specs import PortSpec, Spec, beginning, below
+from sash.physical.reach import kept_for, parts, reaches
+from sash.physical.specs import PortSpec, Spec, below
+from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
+from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph
-from sash.runtime.intake import Intake, in_order
-from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, facts_body
-from sash.runtime.routing import split_by_shard
+from sash.runtime.intake import Intake
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
+from sash.runtime.packing import CHUNKS
 from sash.runtime.schedule import parse_schedule
 from sash.runtime.stream_clock import StreamClock
+from sash.runtime.view_changes import ViewChanges
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Arena
 from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
 
-MARKS = ("_ts", "_expiry", "_weight")  # the last columns of changes between levels
+# Registers: has a limit, the limit; has ended, at which instant; has a table changed, at which instant
+HAS_LIMIT, LIMIT, HAS_ENDED, ENDED, HAS_CHANGED, CHANGED = range(6)
 
 
 class Shard:
     """Shard number `shard` of a level."""
 
     def __init__(self, job: Job, level: int, shard: int, arena: Arena) -> None:
-        self._job, self._level, self._shard, self._arena = job, level, shard, arena
+        self._level, self._shard, self._arena = level, shard, arena
         self._interner = Interner(arena)
         self.failures = Failures()
-        self._registers = arena.array("shard", (4,))  # has a limit, the limit; has ended, at which instant
-        scope = arena.scope("streams")
-        self._clocks = {stream.name: StreamClock(stream, scope.scope(stream.name)) for stream in job.streams}
-        self._ports = [port for port in job.ports if port.level == level]
-        self._intakes = [self._intake(port) for port in self._ports if port.stream is not None]
-        self._views = [view for view in job.views if view.level == level]
-        self._net = {view.name: NetChanges(view.spec.layout, self._interner) for view in self._views}
-        self._exchanges = [port for port in job.ports if port.spec.source is not None and port.spec.source_level == level]
-        sinks = [view.spec for view in self._views]
-        sinks += [port.spec.source for port in self._exchanges if port.spec.source is not None]
-        self._sinks = sinks
-        self._graph = Graph(sinks, arena, self._interner, self.failures, is_first_shard=shard == 0)
+        self._registers = arena.array("shard", (6,))
+        self._clocks: dict[str, StreamClock] = {}
+        self._intakes: dict[PortSpec, Intake] = {}
+        self._views: dict[Spec, ViewChanges] = {}
+        self._new: set[Spec] = set()  # views that begin with the next step
+        self._waiting: list[Waiting] = []
+        self._graph = Graph((), arena, self._interner, self.failures, is_first_shard=shard == 0)
+        self._take_job(job)
+        for spec in self._sinks:
+            self._graph.add(spec)
+        self._note_ports()
         self.reschedule(job.schedules)
 
     @property
@@ -64,26 +64,9 @@ class Shard:
         """Run operators by these schedules: of views by name, and of all others."""
         chosen = dict(schedules)
         self._graph.use(parse_schedule(chosen.get("", "auto")))
-        for view in self._views:
-            if view.name in chosen:
+        for view in self._job.views if len(chosen) > 1 else ():
+            if view.name in chosen and view.level == self._level:
                 self._graph.use(parse_schedule(chosen[view.name]), below(view.spec))
-
-    def step(self, packets: Sequence[Packet]) -> list[Packet]:
-        """Work off what came, and give what is to go out."""
-        self._interner.sweep()
-        own = [packet for packet in packets if packet.level == self._level]
-        out = list(self._take_rows(own))
-        is_end = self._take_controls(own)
-        self._tell_the_end(is_end)
-        feeds = {port.spec: feed for port, feed in self._feeds(own)}
-        results = self._graph.step(feeds, self._sinks, self._begins)
-        for view in self._views:
-            out += self._changes(view, self._flushed(view, results[view.spec]) if is_end else results[view.spec])
-        for port in self._exchanges:
-            assert port.spec.source is not None
-            out += self._send(port, results[port.spec.source])
-        out.append(self._facts(own))
-        return out
 
     def metrics(self) -> list[dict[str, Any]]:
         """What the operators have done since this shard was built, packed."""
@@ -97,29 +80,138 @@ class Shard:
         clock = self._clocks[stream]
         return None if clock.begin is None else (clock.begin, clock.greatest)
 
-    @property
-    def specs(self) -> set[Spec]:
-        """What runs here."""
-        return self._graph.specs
+    def step(self, packets: Sequence[Packet]) -> list[Packet]:
+        """Work off what came, and give what is to go out."""
+        self._interner.sweep()
+        own = [packet for packet in packets if packet.level == self._level]
+        out = list(self._take_rows(own))
+        is_end = self._take_controls(own)
+        self._tell_the_end(is_end)
+        results = self._graph.step(self._feeds(own), self._sinks, self._begins)
+        for spec, view in self._views.items():
+            feed = self._flushed(view.view, results[spec]) if is_end else results[spec]
+            out += view.first_packets(feed, self.now) if spec in self._new else view.packets(feed.delta)
+        self._new.clear()
+        for port in self._exchanges:
+            assert port.spec.source is not None
+            out += send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
+        self._forget()
+        out.append(self._facts(own))
+        return out
 
-    def forget(self, kept: set[Spec]) -> None:
-        """Leave nothing behind of what runs here, but for these specs."""
-        for spec in self.specs - kept:
-            for scope in (spec.fingerprint, f"ports/{spec.fingerprint}"):
-                self._arena.drop(f"{scope}/")
+    def change(self, job: Job, packets: Sequence[Packet] = ()) -> list[Packet]:
+        """Run another job from now on. What both have goes on as it was; what is new begins with what is in memory.
 
-    def fill(self, tables: Mapping[str, pa.RecordBatch], known: set[Spec]) -> list[Packet]:
-        """Show what tables hold to the operators that are not known, since they are new."""
-        rows = {}
-        for port in self._ports:
-            if port.stream is not None and port.stream in tables:
-                columns = tables[port.stream].columns
-                lanes = encode(columns, port.spec.layout, self._interner)
-                ones = np.ones(len(lanes), np.int64)
-                rows[port.spec] = Delta(lanes, ones * self._least_clock, ones * FOREVER, ones)
-        feeds = {port.spec: feed for port, feed in self._feeds([])}
-        results = self._graph.step(feeds, self._sinks, self._begins, rows, known)
-        return [packet for view in self._views for packet in self._changes(view, results[view.spec])]
+        Among the packets are the rows of tables that were not read before, and, for a level that is new, what time it is.
+        """
+        known, had = self._graph.specs, set(self._intakes)
+        self._take_job(job)
+        for port in set(self._intakes) - had:
+            self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
+        for packet in packets:
+            if packet.cargo is Cargo.ROWS:
+                self._by_number[packet.port].seed(packet.batch())
+            elif packet.cargo is Cargo.CONTROL and "advanced" in packet.facts():
+                self._learn(packet.name, packet.facts())
+        out = self._knowledge() + self._back_fill([spec for spec in self._sinks if spec not in known], known)
+        for spec in self._sinks:
+            self._graph.add(spec)
+        for spec in self._graph.keep(self._sinks):
+            self._arena.drop(f"{spec.fingerprint}/")
+        for waiting in self._waiting:
+            self._graph.fill(*waiting)
+        self._waiting = []
+        self._note_ports()
+        self._forget()
+        return out
+
+    def unread(self, stream: StreamSpec, first: int | None, greatest: int | None) -> None:
+        """Rows came that no view reads: of their stream, a later view has only what comes after them."""
+        StreamClock(stream, self._arena.scope("streams").scope(stream.name)).saw(first, greatest)
+
+    def complete_since(self, spec: Spec) -> int | None:
+        """From which instant on a view that is created now is right for all rows that ever came; None: never."""
+        return complete_since(reaches(spec), self._intakes, self.now)
+
+    def _knowledge(self) -> list[Packet]:
+        """What time it is, for levels that are new."""
+        if (self._level, self._shard) != (1, 0):
+            return []
+        others = [(level, shard) for level in range(2, self._job.levels + 1) for shard in range(self._job.shards)]
+        told = {"": {"advanced": None, "registers": 1, **{str(n): int(value) for n, value in enumerate(self._registers)}}}
+        told |= {name: clock.told() for name, clock in self._clocks.items()}
+        return [
+            Packet(level, shard, Cargo.CONTROL, name, -1, self._shard, facts_body(facts))
+            for level, shard in others for name, facts in told.items()
+        ]
+
+    def _learn(self, name: str, facts: Mapping[str, int | None]) -> None:
+        if name in self._clocks:
+            self._clocks[name].learn(facts)
+        elif "registers" in facts:
+            self._registers[:] = [facts[str(n)] for n in range(len(self._registers))]
+
+    def _take_job(self, job: Job) -> None:
+        self._job = job
+        streams = self._arena.scope("streams")
+        self._clocks = {s.name: self._clocks.get(s.name) or StreamClock(s, streams.scope(s.name)) for s in job.streams}
+        ports = [port for port in job.ports if port.level == self._level]
+        before, self._intakes = self._intakes, {}
+        for port in ports:
+            if port.stream is not None:
+                self._intakes[port.spec] = before.pop(port.spec) if port.spec in before else self._intake(port)
+                self._intakes[port.spec].port = port
+        for spec in before:
+            self._interner.release(f"ports/{spec.fingerprint}")
+            self._arena.drop(f"ports/{spec.fingerprint}/")
+        self._by_number = {intake.port.number: intake for intake in self._intakes.values()}
+        self._arrivals = [port for port in ports if port.spec.source is not None]
+        self._times = [port for port in ports if port.spec.is_time]
+        views = {view.spec: view for view in job.first_views if view.level == self._level}
+        self._views = {spec: self._shown(view) for spec, view in views.items()}
+        self._exchanges = [p for p in job.ports if p.spec.source is not None and p.spec.source_level == self._level]
+        self._sinks = [*views, *(port.spec.source for port in self._exchanges if port.spec.source is not None)]
+        for spec, reach in (kept_for(view.spec for view in job.first_views) if job.remembers else {}).items():
+            if spec in self._intakes:
+                self._intakes[spec].kept = reach
+
+    def _note_ports(self) -> None:
+        specs = self._graph.specs
+        self._ports = [spec for spec in specs if isinstance(spec, PortSpec)]
+        operators = (self._graph.operator(spec) for spec in specs)
+        self._late_ones = [operator for operator in operators if isinstance(operator, InputExpire)]
+
+    def _shown(self, view: View) -> ViewChanges:
+        known = self._views.get(view.spec)
+        return known if known is not None and known.view.name == view.name else ViewChanges(view, self._shard, self._interner)
+
+    def _back_fill(self, specs: Sequence[Spec], known: set[Spec]) -> list[Packet]:
+        """Fill new specs with what is in memory; the beginnings of new views, and what exchanges would have sent."""
+        if not specs:
+            return []
+        align(specs, known, self._arena, self._intakes)
+        feeds = {spec: intake.remembered(self._clock_of(spec)) for spec, intake in self._intakes.items()}
+        feeds |= {port.spec: Feed(Delta.empty(port.spec.layout.width), BEGINNING) for port in self._arrivals}
+        feeds |= self._time_feeds()
+        ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
+        results, self._waiting = back_fill(
+            specs, known, self._arena, self._interner, _named(ports, feeds), self._begins, is_first_shard=self._shard == 0
+        )
+        out: list[Packet] = []
+        for spec in specs:
+            if spec in self._views:
+                out += self._views[spec].first_packets(results[spec], self.now)
+                self._new |= {spec} if any(isinstance(p, PortSpec) and p.source is not None for p in parts(spec)) else set()
+        for port in self._exchanges:
+            if port.spec.source in results:
+                sent = send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
+                out += [packet for packet in sent if packet.cargo is Cargo.DELTA]  # clocks come with the step
+        return out
+
+    def _forget(self) -> None:
+        clock = self._least_clock if any(clock.clock != FOREVER for clock in self._clocks.values()) else FOREVER
+        for intake in self._intakes.values():
+            intake.forget(clock)
 
     @property
     def event_time(self) -> int:
@@ -129,37 +221,50 @@ class Shard:
     @property
     def now(self) -> int:
         """Where time is: at the greatest timestamp, or at the least clock if that is later."""
-        return int(self._registers[3]) if self._registers[2] else max(self.event_time, self._least_clock)
+        return int(self._registers[ENDED]) if self._registers[HAS_ENDED] else max(self.event_time, self._least_clock)
 
     def _intake(self, port: Port) -> Intake:
         assert port.stream is not None
         scope = self._arena.scope("ports").scope(port.spec.fingerprint)
-        return Intake(port, self._job.stream(port.stream), self._clocks[port.stream], scope, self._interner)
+        with self._interner.owned(f"ports/{port.spec.fingerprint}"):
+            return Intake(
+                port, self._job.stream(port.stream), self._clocks[port.stream], scope, self._interner,
+                remembers=self._job.remembers,
+            )
 
     def _take_rows(self, packets: Sequence[Packet]) -> Iterator[Packet]:
         """Splits in the order of their streams: what is late depends on the splits before."""
         for packet in packets:
             if packet.cargo in (Cargo.LATE, Cargo.DEAD):
                 yield Packet(OUTSIDE, self._shard, packet.cargo, packet.name, -1, packet.order, packet.body)
+        now = self.now
         if any(packet.cargo is Cargo.SPLIT for packet in packets):
-            self._registers[2] = 0
+            self._registers[HAS_ENDED] = 0
         by_order: dict[tuple[str, int], list[Packet]] = {}
         for packet in packets:
-            if packet.cargo in (Cargo.SPLIT, Cargo.ROWS):
+            if packet.cargo in (Cargo.SPLIT, Cargo.ROWS) and packet.name in self._clocks:
                 by_order.setdefault((packet.name, packet.order), []).append(packet)
-        for (name, _), group in sorted(by_order.items()):
+        for (name, order), group in sorted(by_order.items()):
+            splits = [packet.facts() for packet in group if packet.cargo is Cargo.SPLIT]
+            if order % CHUNKS == 0 and any(facts.get("change") for facts in splits):
+                self._next_change(now)
             late_below = self._clocks[name].late_below
             for packet in group:
                 if packet.cargo is Cargo.ROWS:
                     yield from self._take_split(packet, late_below)
-            for packet in group:
-                if packet.cargo is Cargo.SPLIT:
-                    facts = packet.facts()
-                    self._clocks[name].saw(facts["first"], facts["greatest"])
+            for facts in splits:
+                self._clocks[name].saw(facts["first"], facts["greatest"])
+
+    def _next_change(self, now: int) -> None:
+        """Every change of a table has an instant of its own, not before anything that is final."""
+        last = int(self._registers[CHANGED]) + 1 if self._registers[HAS_CHANGED] else BEGINNING
+        self._registers[HAS_CHANGED:] = (1, max(last, now))
 
     def _take_split(self, packet: Packet, late_below: int) -> Iterator[Packet]:
-        intake = next(intake for intake in self._intakes if intake.port.number == packet.port)
-        late = intake.take(packet.batch(), late_below)
+        intake = self._by_number.get(packet.port)
+        if intake is None:
+            return  # its last reader has been dropped
+        late = intake.take(packet.batch(), late_below, int(self._registers[CHANGED]))
         # A stream with several ports has every row several times; the first port speaks of it.
         if late.num_rows and packet.port == self._job.ports_of(packet.name)[0].number:
             yield Packet(OUTSIDE, self._shard, Cargo.LATE, packet.name, -1, packet.order, late)
@@ -174,10 +279,8 @@ class Shard:
 
     def _tell_the_end(self, is_end: bool) -> None:
         """Operators that wait for rows wait no longer when the last one has come."""
-        for spec in self.specs:
-            operator = self._graph.operator(spec)
-            if isinstance(operator, InputExpire):
-                operator.end = int(self._registers[3]) if is_end else None
+        for operator in self._late_ones:
+            operator.end = int(self._registers[ENDED]) if is_end else None
 
     def _take_controls(self, packets: Sequence[Packet]) -> bool:
         """Let time move as told; whether the end was told."""
@@ -186,9 +289,9 @@ class Shard:
             if packet.cargo is Cargo.CONTROL:
                 facts = packet.facts()
                 if facts.get("until") is not None:
-                    self._registers[:2] = (1, int(facts["until"] or 0) + 1)
+                    self._registers[:HAS_ENDED] = (1, int(facts["until"] or 0) + 1)
                 if facts.get("advance") is not None:
-                    self._registers[2] = 0
+                    self._registers[HAS_ENDED] = 0
                     self._advance(packet.name, int(facts["advance"] or 0))
                 if facts.get("end"):
                     is_end = True
@@ -205,20 +308,18 @@ class Shard:
 
     def _end(self, last: int) -> None:
         """Make everything final up to an instant, or to the limit."""
-        end = int(self._registers[1]) if self._registers[0] else last + 1
-        self._registers[2:] = (1, end - 1)
-        if last > BEGINNING or self._registers[0]:
+        end = int(self._registers[LIMIT]) if self._registers[HAS_LIMIT] else last + 1
+        self._registers[HAS_ENDED:HAS_CHANGED] = (1, end - 1)
+        if last > BEGINNING or self._registers[HAS_LIMIT]:
             self._advance("", end)
+
+    @property
+    def _begins(self) -> dict[str, int | None]:
+        return {name: clock.begin for name, clock in self._clocks.items()}
 
     @property
     def _has_streams(self) -> bool:
         return any(not stream.is_table for stream in self._job.streams)
-
-    @property
-    def _begins(self) -> dict[str, int | None]:
-        begins = {name: clock.begin for name, clock in self._clocks.items()}
-        later = {beginning(str(i.port.stream), i.port.spec.since): i.begin for i in self._intakes if i.port.spec.since}
-        return begins | later
 
     @property
     def _least_clock(self) -> int:
@@ -226,62 +327,21 @@ class Shard:
         told = max((clock.advanced for clock in self._clocks.values()), default=BEGINNING)
         return min((clock.clock for clock in self._clocks.values() if clock.clock != FOREVER), default=told)
 
+    def _clock_of(self, spec: PortSpec) -> int:
+        return self._limited(self._clocks[str(spec.stream)].clock)
+
     def _limited(self, clock: int) -> int:
-        return min(clock, int(self._registers[1])) if self._registers[0] else clock
+        return min(clock, int(self._registers[LIMIT])) if self._registers[HAS_LIMIT] else clock
 
-    def _feeds(self, packets: Sequence[Packet]) -> Iterator[tuple[Port, Feed]]:
-        for intake in self._intakes:
-            assert intake.port.stream is not None
-            yield intake.port, intake.feed(self._limited(self._clocks[intake.port.stream].clock))
-        for port in self._ports:
-            if port.spec.source is not None:
-                yield port, self._receive(port.spec, [packet for packet in packets if packet.port == port.number])
-            elif port.spec.is_time:
-                yield port, Feed(Delta.empty(port.spec.layout.width), self._limited(self._least_clock))
+    def _time_feeds(self) -> dict[PortSpec, Feed]:
+        clock = self._limited(self._least_clock)
+        return {port.spec: Feed(Delta.empty(port.spec.layout.width), clock) for port in self._times}
 
-    def _receive(self, spec: PortSpec, packets: Sequence[Packet]) -> Feed:
-        """Changes and clocks that all shards of the lower level sent."""
-        clocks = [packet.facts() for packet in packets if packet.cargo is Cargo.CLOCK]
-        bodies = [packet.batch() for packet in packets if packet.cargo is Cargo.DELTA]
-        deltas = [self._from_arrow(batch, spec) for batch in bodies]
-        clock = min((int(facts["clock"] or 0) for facts in clocks), default=BEGINNING)
-        return Feed(in_order(Delta.concatenate(deltas, spec.layout.width)), clock)
-
-    def _from_arrow(self, batch: pa.RecordBatch, spec: PortSpec) -> Delta:
-        columns = batch.columns[: -len(MARKS)]
-        ts, expiry, weight = (np.array(column, np.int64) for column in batch.columns[-len(MARKS) :])
-        rows = encode(columns, spec.layout, self._interner) if columns else np.zeros((len(ts), spec.layout.width), np.int64)
-        return Delta(rows, ts, expiry, weight)
-
-    def _send(self, port: Port, feed: Feed) -> Iterator[Packet]:
-        """Changes to the shards of a higher level, and to each the clock."""
-        for shard in range(self._job.shards):
-            facts = facts_body({"clock": feed.clock})
-            yield Packet(port.level, shard, Cargo.CLOCK, "", port.number, self._shard, facts)
-        if not len(feed.delta):
-            return
-        columns = decode(feed.delta.rows, port.spec.layout, self._interner)
-        marks = (pa.array(numbers) for numbers in (feed.delta.ts, feed.delta.expiry, feed.delta.weight))
-        batch = pa.RecordBatch.from_arrays([*columns, *marks], names=[*port.schema.names, *MARKS])
-        for shard, part in split_by_shard(batch, port, self._job.shards):
-            yield Packet(port.level, shard, Cargo.DELTA, "", port.number, self._shard, batch_body(part))
-
-    def _changes(self, view: View, feed: Feed) -> Iterator[Packet]:
-        """The changelog of a view in this step, and the net of it."""
-        net = self._net[view.name].per_instant(feed.delta)
-        if not len(net):
-            return
-        changes = self._to_arrow(view, repeat(net, np.abs(net.weight)))
-        yield Packet(OUTSIDE, self._shard, Cargo.CHANGES, view.name, -1, self._shard, changes)
-        whole = self._net[view.name].over_all(net)
-        columns = decode(whole.rows, view.spec.layout, self._interner)
-        batch = pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=[*view.schema.names, "_weight"])
-        yield Packet(OUTSIDE, self._shard, Cargo.NET, view.name, -1, self._shard, batch_body(batch))
-
-    def _to_arrow(self, view: View, delta: Delta) -> pa.RecordBatch:
-        marks = [pa.array(delta.weight.astype(np.int8)), pa.array(delta.ts).view(pa.timestamp("us"))]
-        columns = decode(delta.rows, view.spec.layout, self._interner)
-        return pa.RecordBatch.from_arrays([*marks, *columns], names=["_op", "_ts", *view.schema.names])
+    def _feeds(self, packets: Sequence[Packet]) -> dict[PortSpec, Feed]:
+        feeds = {spec: intake.feed(self._clock_of(spec)) for spec, intake in self._intakes.items()}
+        for port in self._arrivals:
+            feeds[port.spec] = receive(port.spec, [p for p in packets if p.port == port.number], self._interner)
+        return _named(self._ports, feeds | self._time_feeds())
 
     def _facts(self, packets: Sequence[Packet]) -> Packet:
         rows = sum(packet.facts()["rows"] or 0 for packet in packets if packet.cargo is Cargo.SPLIT)
@@ -290,3 +350,8 @@ class Shard:
             "failures": self.failures.total,
         }
         return Packet(OUTSIDE, self._shard, Cargo.FACTS, "", -1, self._shard, facts_body(facts))
+
+
+def _named(ports: Iterable[PortSpec], feeds: Mapping[PortSpec, Feed]) -> dict[PortSpec, Feed]:
+    """The feeds under the names of all ports that read them."""
+    return {spec: feeds[spec.base] for spec in ports if spec.base in feeds}

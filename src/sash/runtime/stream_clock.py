@@ -6,6 +6,8 @@ where arrivals are stamped; by ADVANCE and idle rules; and by the end of the inp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sash.logical.streams import Stamp, StreamSpec
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Scope
@@ -65,6 +67,16 @@ class StreamClock:
     def took(self, first: int) -> None:
         """Rows were taken in that were not late; this is the least timestamp of them."""
         self._registers[FIRST] = min(int(self._registers[FIRST]), first)
+
+    def told(self) -> dict[str, int | None]:
+        """All that is known, for one who knows nothing."""
+        return {"greatest": self.greatest, "first": int(self._registers[FIRST]), "advanced": int(self._registers[ADVANCED])}
+
+    def learn(self, told: Mapping[str, int | None]) -> None:
+        """What another shard knows."""
+        self._registers[GREATEST] = max(self.greatest, told["greatest"] or 0)
+        self._registers[FIRST] = min(int(self._registers[FIRST]), told["first"] or 0)
+        self.advance(told["advanced"] or 0)
 
     def advance(self, clock: int) -> None:
         self._registers[ADVANCED] = max(int(self._registers[ADVANCED]), clock)

@@ -1,8 +1,11 @@
 """The checkpoint folder of a job: whose it is, what has been asked of it, and whether it is finished.
 
     job.json         whose checkpoint this is: another job, or another number of shards, is refused
+    jobs/N           its versions, as views come and go
+    tables/          changes of tables, and the rows of tables that were read later
+    complete/        from when on later views are complete
     files/           the files of every stream in the order in which they were first seen
-    control/N.json   time advances, in the order in which they were asked for
+    control/N.json   time advances, changes of tables and of the job, in the order in which they were asked for
     finished.json    the end of the input is on record: nothing can be added
     spark/           Spark's own checkpoint: offsets and commits
     shards/L/S/      see store.py
@@ -19,6 +22,7 @@ from typing import Any
 from sash.errors import SashError
 from sash.physical.job import Job
 from sash.spark.folder import Folder
+from sash.spark.jobs import newest_job, read_job
 
 FORMAT = 1
 ANOTHER = "give another --checkpoint folder, or run the job that this one belongs to"
@@ -57,7 +61,9 @@ def find_checkpoint(folder: Folder, job: Job) -> Checkpoint | None:
     found = folder.read("job.json")
     if found is not None:
         theirs = json.loads(bytes(found))
-        _compare(folder, theirs, fingerprint(job))
+        newest, mine = newest_job(folder), fingerprint(job)
+        if not newest or read_job(folder, newest).fingerprint != mine:
+            _compare(folder, theirs, mine)
         return Checkpoint(folder, theirs["number"])
     if folder.names():
         raise SashError(f"the folder {folder.place} is not empty, and not a checkpoint", "give a new folder")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import threading
@@ -26,25 +27,29 @@ from sash.errors import SashError, choices
 from sash.physical.job import Job, View
 from sash.runtime.live import LiveView
 from sash.runtime.metrics import JobMetrics
-from sash.runtime.packets import Cargo, Packet, changes_schema
+from sash.runtime.packets import Cargo, Packet, batch_body, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
-from sash.schema import SECOND
+from sash.schema import BEGINNING, FOREVER, SECOND
 from sash.sources.listing import list_files
 from sash.spark.arenas import BEFORE_ALL, run_lock
-from sash.spark.checkpoint import Checkpoint, find_checkpoint, make_checkpoint
+from sash.spark.checkpoint import Checkpoint, events_after, find_checkpoint, fingerprint, make_checkpoint
 from sash.spark.failures import explain
 from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
-from sash.spark.keeper import METRICS, STAGE, MakeEngine
-from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
+from sash.spark.jobs import JobVersion, job_at, newest_job, put_job, read_job
+from sash.spark.keeper import JOB, LEVELS, METRICS, SINCE, STAGE, MakeEngine
+from sash.spark.offsets import TABLES, offset_of
+from sash.spark.outputs import copy_changes, folder_of, prepare_outputs, prepare_view, read_changes, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
 
 POLL = 0.2  # seconds between two looks at a running query
+ALWAYS = {"processingTime": "0 seconds"}
+COMPLETE = "complete"  # the folder that says from when on later views are complete
 
 
 class SparkHost:
@@ -79,6 +84,10 @@ class SparkHost:
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
         self._started = self._told = 0.0
         self._idle = IdleRule(job.streams, 0)
+        self._number = 0  # of the version of the job that runs
+        self._adopted = threading.Condition()
+        self._first = self._newest = job
+        self._begin_with(newest_job(folder))
 
     @property
     def is_finished(self) -> bool:
@@ -107,7 +116,7 @@ class SparkHost:
         """Begin to run, until `stop`."""
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
-        self._begin({"processingTime": "0 seconds"})
+        self._begin(ALWAYS)
         if self._idle.is_set:
             threading.Thread(target=self._watch, args=(self._query,), daemon=True).start()
 
@@ -120,6 +129,68 @@ class SparkHost:
     def advance(self, now: int) -> None:
         """Time moves on, without rows."""
         self._checkpoint.ask({"advance": now})
+
+    def change_table(self, name: str, change: pa.RecordBatch) -> None:
+        """Rows of a table come or go, by weight, where the input is when the next batch begins."""
+        file = self._put_rows(change)
+        self._checkpoint.ask({"tables": {name: file}})
+
+    def change(self, job: Job, sql: str, fresh: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
+        """Run another job from the next batch on, and wait for that batch if a query runs.
+
+        `fresh` is the job that the same views would be if they had been there from the beginning; tables that nobody has read so
+        far have these rows.
+        """
+        number, before = newest_job(self._settings.checkpoint) + 1, self._newest
+        if number == 1:
+            put_job(self._settings.checkpoint, 0, JobVersion(before, "", fingerprint(before)))
+        files = {name: self._put_rows(rows) for name, rows in tables.items()}
+        for view in job.views:
+            if view.name not in {other.name for other in before.views}:
+                prepare_view(self._settings.output, view)
+        put_job(self._settings.checkpoint, number, JobVersion(job, sql, fingerprint(fresh)))
+        self._newest = job
+        is_running = self._query is not None
+        if is_running and self._needs_another_query(before, job):
+            self.stop()
+        self._checkpoint.ask({JOB: number, LEVELS: before.levels, "tables": files})
+        if is_running:
+            if self._query is None:
+                self.start()
+            self._wait_for(number)
+
+    def table_changes(self, name: str) -> Iterator[pa.RecordBatch]:
+        """The changes of a table that were asked for, in their order."""
+        folder = self._settings.checkpoint
+        for event in events_after(folder, 0):
+            if JOB not in event and name in event.get("tables", {}):
+                data = folder.child(TABLES).read(event["tables"][name])
+                with pa.ipc.open_stream(data) as reader:
+                    yield reader.read_next_batch()
+
+    @property
+    def newest(self) -> Job:
+        """The job as it was last asked for; it may still be to run."""
+        return self._newest
+
+    @property
+    def changes_so_far(self) -> int:
+        return newest_job(self._settings.checkpoint)
+
+    def is_first(self, job: Job) -> bool:
+        """Whether this is the job that the checkpoint began with."""
+        return fingerprint(job) == fingerprint(self._first)
+
+    def complete_since(self, name: str) -> int | None:
+        """From when on a view is right for all rows that ever came; None: never."""
+        data = self._settings.checkpoint.child(COMPLETE).read(f"{name}.json")
+        return BEGINNING if data is None else json.loads(bytes(data))["since"]
+
+    @property
+    def statements(self) -> list[str]:
+        """What was said to change the job, since its beginning."""
+        folder = self._settings.checkpoint
+        return [read_job(folder, number).sql for number in range(1, newest_job(folder) + 1)]
 
     def stop(self) -> None:
         """Stop; the batch at hand is given up, and a later run begins with it."""
@@ -168,10 +239,69 @@ class SparkHost:
             if is_file_stream(stream, self._frames):
                 list_files(stream, base)
         found = find_checkpoint(folder, self.job)
+        self.is_new = found is None
         if found is not None:
             return found
         prepare_outputs(output, self.job)
         return make_checkpoint(folder, self.job)
+
+    def _begin_with(self, newest: int) -> None:
+        """The versions of the job: that of the first batch, that of the next one, and the newest, which may still be to come."""
+        folder = self._settings.checkpoint
+        if newest:
+            self._first, self._newest = read_job(folder, 0).job, read_job(folder, newest).job
+            offset = offset_of(folder, self._version)
+            self._number = 0 if offset is None else offset.job
+            self.job = job_at(folder, self._number, self._first)
+
+    def _needs_another_query(self, before: Job, job: Job) -> bool:
+        """Levels, and what is packed of DataFrames, are part of the query; all else goes with the control events."""
+        new = {port.stream for port in job.ports} & self._frames.keys()
+        had = {port.number for port in before.ports}
+        return job.levels > before.levels or any(p.stream in new and p.number not in had for p in job.ports)
+
+    def _put_rows(self, rows: pa.RecordBatch) -> str:
+        folder = self._settings.checkpoint.child(TABLES)
+        name = f"{len(folder.names()):08d}.arrow"
+        folder.put(name, [batch_body(rows)])
+        return name
+
+    def _adopt(self, number: int, batch: int, facts: list[dict[str, int | None]]) -> None:
+        """The batch ran another version of the job than the one before."""
+        if number <= self._number:
+            return
+        before, self.job = self.job, read_job(self._settings.checkpoint, number).job
+        had = {view.name: view for view in before.views}
+        kept = {view.name for view in self.job.views if had.get(view.name) == view}
+        for view in self.job.views:
+            if view.name not in kept:
+                self._live[view.name] = self._first_answer(view, before, batch, facts)
+        self._live = {view.name: self._live[view.name] for view in self.job.views}
+        with self._adopted:
+            self._number = number
+            self._adopted.notify_all()
+
+    def _first_answer(self, view: View, before: Job, batch: int, facts: list[dict[str, int | None]]) -> LiveView:
+        """A new view holds nothing before its first batch, but one that joins others of its spec all that these hold."""
+        live, since = LiveView(view.schema), [fact[f"{SINCE}{view.name}"] for fact in facts if f"{SINCE}{view.name}" in fact]
+        complete = max((moment for moment in since if moment is not None), default=BEGINNING)
+        twin = next((other for other in before.views if other.spec == view.spec), None)
+        if twin is not None:
+            copy_changes(self._settings.output, twin, view, batch)
+            live.add_changelog(read_changes(self._settings.output, view, batch))
+        told = self.complete_since(twin.name) if twin is not None else None if complete == FOREVER else complete
+        self._settings.checkpoint.child(COMPLETE).put(f"{view.name}.json", [json.dumps({"since": told}).encode()])
+        return live
+
+    def _wait_for(self, number: int) -> None:
+        """Until a version of the job has run."""
+        with self._explained():
+            while self._number < number:
+                query = self._query
+                if query is None or (failure := query.exception()) is not None:
+                    raise failure if query is not None and failure is not None else SashError("the query was stopped")
+                with self._adopted:
+                    self._adopted.wait(POLL)
 
     def _view(self, name: str) -> View:
         for view in self.job.views:
@@ -193,10 +323,11 @@ class SparkHost:
         self._held.enter_context(run_lock(self._settings.arenas))
         self._started = self._told = time.monotonic()
         self._idle = IdleRule(self.job.streams, time.time_ns() // 1000)
-        job, settings = self.job, self._settings
+        job, settings = self._first, self._settings
         with configured(self._spark, settings.checkpoint):
             packets = streaming(
-                self._spark, job, settings, self._frames, lambda level: stage(job, settings, level, self._make_engine)
+                self._spark, job, self._newest, settings, self._frames,
+                lambda level: stage(job, settings, level, self._make_engine),
             )
             writer = packets.writeStream.foreachBatch(self._take).queryName("sash")
             writer = writer.option("checkpointLocation", settings.checkpoint.child("spark").place)
@@ -205,17 +336,16 @@ class SparkHost:
     def _take(self, packets: DataFrame, batch: int) -> None:
         """Run a batch; add up what it tells."""
         with self._between_batches:
+            told = list(collected(packets))
+            facts = [packet.facts() for packet in told if packet.cargo is Cargo.FACTS and packet.name == STAGE]
             answers = self._answers(batch)
-            facts, told = [], []
-            for packet in collected(packets):
+            self._adopt(max((fact.get(JOB) or 0 for fact in facts), default=0), batch, facts)
+            for packet in told:
                 if packet.cargo is Cargo.NET:
-                    answers[packet.name].add(pa.Table.from_batches([packet.batch()]))
-                elif packet.cargo is Cargo.FACTS and packet.name == STAGE:
-                    facts.append(packet.facts())
-                elif packet.cargo is Cargo.FACTS and packet.name == METRICS:
-                    told.append(packet)
+                    for name in self.job.names_like(packet.name):
+                        answers[name].add(pa.Table.from_batches([packet.batch()]))
             now = time.monotonic()
-            self._measure(told, now - self._told)
+            self._measure([p for p in told if p.cargo is Cargo.FACTS and p.name == METRICS], now - self._told)
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
             self._told = now
             self._idle.saw(facts, time.time_ns() // 1000)
@@ -272,7 +402,8 @@ class SparkHost:
             told = look(
                 self._spark, job, lambda level: looking_stage(job, settings, level, self._make_engine, version)
             )
-        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == name]
+        first = self.job.names_like(name)[0]
+        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == first]
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

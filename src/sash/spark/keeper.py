@@ -9,15 +9,18 @@ All of it is a function of the packets, so whoever does it again writes the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sash.errors import SashError
 from sash.physical.job import Job
+from sash.physical.specs import Spec
 from sash.runtime.packets import Cargo, Packet, facts_body, metrics_body
 from sash.runtime.shard import Shard
+from sash.schema import FOREVER
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
+from sash.spark.jobs import job_at
 from sash.spark.outputs import write_outputs
 from sash.spark.settings import Settings
 from sash.spark.store import History
@@ -26,12 +29,18 @@ from sash.state.arena import Arena
 GREATEST = "greatest of "  # a fact for every stream
 METRICS = "metrics"  # the name of what an engine tells about its operators
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
+JOB, LEVELS = "job", "levels"  # facts of the event that changes the job: its version, and how many levels it had before
+SINCE = "complete since "  # a fact for every view that is new
 
 
 class Engine(Protocol):
     """What a shard runs: its state is in the arena that it was made with."""
 
     def step(self, packets: list[Packet]) -> list[Packet]: ...
+
+    def change(self, job: Job, packets: list[Packet]) -> list[Packet]: ...
+
+    def complete_since(self, spec: Spec) -> int | None: ...
 
 
 MakeEngine = Callable[[Job, int, int, Arena], Engine]
@@ -48,7 +57,9 @@ class Keeper:
     shard: int
 
     def answer(self, batch: int, packets: list[Packet]) -> list[Packet]:
-        """What the shard says to these packets; outputs are written on the way."""
+        """What the shard says to these packets; outputs are written on the way. No packets: the level does not run yet."""
+        if not packets:
+            return []
         with held(self.settings.arenas, self.level, self.shard) as arena_file:
             if arena_file.is_whole and arena_file.meta.version >= batch:
                 stored = self._history.answer(batch)
@@ -63,7 +74,7 @@ class Keeper:
                 self._rebuild(arena_file, version)
             arena = arena_file.peek()
             try:
-                made = self._engine(arena).step(packets)
+                made = self._step(arena, packets)
                 return [packet for packet in made if packet.cargo not in (Cargo.CHANGES, Cargo.LATE)]
             finally:
                 arena.close()
@@ -73,12 +84,14 @@ class Keeper:
         return History(self.settings.checkpoint.child("shards", str(self.level), str(self.shard)))
 
     def _advance(self, arena_file: HeldArena, batch: int, packets: list[Packet]) -> list[Packet]:
+        if self._is_first(packets):
+            self._history.put_snapshot(batch - 1, arena_file.path.with_suffix(".none"), "{}")
         self._choose_base(arena_file, batch - 1)
         meta = arena_file.meta
         arena = arena_file.open()
         try:
             logged = meta.logged + self._replay(arena, meta.version + 1, batch)
-            answer = self._outside(self._stepped(self._engine(arena), packets), batch, packets, arena)
+            answer = self._outside(self._step(arena, packets), batch, packets, arena)
             meta = self._record(arena_file, replace(meta, version=batch, logged=logged), packets, arena)
             self._history.put_answer(batch, answer)
         finally:
@@ -108,8 +121,37 @@ class Keeper:
             contents = self._history.restore(newest, arena_file.path)
             arena_file.commit(Meta(newest, contents, snapshot=newest))
 
+    def _step(self, arena: Arena, packets: list[Packet]) -> list[Packet]:
+        """A step; the one in which the job changes makes another engine of the one that was."""
+        engine, new = self._engine(arena), _told(packets, JOB)
+        if new is None:
+            return self._stepped(engine, packets)
+        before, job = self._job(arena), job_at(self.settings.checkpoint, new, self.job)
+        tables = {s.name for s in job.streams if s.is_table} - {stream.name for stream in before.streams}
+        seeds = [packet for packet in packets if packet.cargo is Cargo.ROWS and packet.name in tables]
+        out = engine.change(job, seeds + [packet for packet in packets if packet.cargo is Cargo.CONTROL])
+        arena.array("job", (1,))[0] = new
+        out += self._stepped(engine, [packet for packet in packets if packet not in seeds])
+        return [*out, *self._completeness(engine, before, job)]
+
+    def _completeness(self, engine: Engine, before: Job, job: Job) -> Iterator[Packet]:
+        """From when on new views are complete; every level knows of its own streams."""
+        had = {view.name for view in before.views}
+        found = {view.name: engine.complete_since(view.spec) for view in job.views if view.name not in had}
+        facts = {f"{SINCE}{name}": FOREVER if since is None else since for name, since in found.items()}
+        if facts and self.shard == 0:
+            yield Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts_body(dict(facts)))
+
+    def _is_first(self, packets: list[Packet]) -> bool:
+        """Whether the job gets this level only now."""
+        levels = _told(packets, LEVELS)
+        return levels is not None and self.level > levels
+
+    def _job(self, arena: Arena) -> Job:
+        return job_at(self.settings.checkpoint, int(arena.array("job", (1,))[0]), self.job)
+
     def _engine(self, arena: Arena) -> Engine:
-        return self.make_engine(self.job, self.level, self.shard, arena)
+        return self.make_engine(self._job(arena), self.level, self.shard, arena)
 
     def _stepped(self, engine: Engine, packets: list[Packet]) -> list[Packet]:
         """What an engine says, and what it has to tell about how it came to it."""
@@ -134,7 +176,7 @@ class Keeper:
                     f" for shard {self.shard} of level {self.level}",
                     "start again with a new checkpoint folder",
                 )
-            self._engine(arena).step(packets)
+            self._step(arena, packets)
             size += _size(packets)
         return size
 
@@ -151,12 +193,18 @@ class Keeper:
 
     def _outside(self, made: list[Packet], batch: int, packets: list[Packet], arena: Arena) -> list[Packet]:
         """Write what is for the outside; keep the rest, and add the facts of this step."""
-        written = write_outputs(self.settings.output, batch, self.shard, made)
-        facts = written.facts() | {"state": arena.used}
+        written = write_outputs(self.settings.output, batch, self.shard, made, self._job(arena).twins)
+        facts = written.facts() | {"state": arena.used, JOB: int(arena.array("job", (1,))[0])}
         if self.level == 1 and self.shard == 0:
             facts |= _input_facts(packets)
         report = Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts_body(facts))
         return [*written.rest, report]
+
+
+def _told(packets: list[Packet], name: str) -> int | None:
+    """What a control event says."""
+    facts = (packet.facts() for packet in packets if packet.cargo is Cargo.CONTROL)
+    return next((fact[name] for fact in facts if name in fact), None)
 
 
 def _size(packets: list[Packet]) -> int:

@@ -6,20 +6,27 @@ the splits to read, the first arrival time, and the control events. So a batch i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import pyarrow as pa
+
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
 from sash.runtime.packets import Cargo, Packet, facts_body
-from sash.runtime.packing import pack_split, to_everyone
+from sash.runtime.packing import NO_DEAD, pack_split, to_everyone
 from sash.sources.read import read
 from sash.sources.splits import Place, Split
+from sash.spark.folder import Folder
 
 TASK_ROWS = 100_000  # small splits are read together, up to so many rows
 TASK_SPLITS = 16
 SMALL_ROWS = 10_000  # a split of so few rows is not worth a task of its own
+TABLES = "tables"  # the folder of changes of tables
+NOT_FACTS = ("stream", "tables")  # of an event, what is told in other ways
+CHANGE = 1 << 20  # changes of tables come after all splits of a batch
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,7 @@ class Offset:
     events: tuple[dict[str, Any], ...] = ()
     is_end: bool = False
     until: int | None = None  # the limit that the shards know of
+    job: int = 0  # the version of the job that runs in the batch
 
     def to_json(self) -> dict[str, Any]:
         plain = {member.name: getattr(self, member.name) for member in fields(self)}
@@ -47,6 +55,16 @@ class Offset:
         places = {name: Place.from_json(place) for name, place in data["places"].items()}
         splits = tuple(Split.from_json(split) for split in data["splits"])
         return Offset(**data | {"places": places, "splits": splits, "events": tuple(data["events"])})
+
+
+def offset_of(checkpoint: Folder, batch: int) -> Offset | None:
+    """Our offset in Spark's log; it is that of the first source."""
+    data = checkpoint.child("spark", "offsets").read(str(batch))
+    for line in bytes(data).decode().splitlines() if data is not None else ():
+        found = json.loads(line) if line.startswith("{") else {}
+        if "places" in found and "seen" in found:
+            return Offset.from_json(found)
+    return None
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,7 @@ class Share:
 
     splits: tuple[PlacedSplit, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
+    job: int = 0  # its version
 
 
 def shares(job: Job, offset: Offset) -> list[Share]:
@@ -77,19 +96,29 @@ def shares(job: Job, offset: Offset) -> list[Share]:
             rows = 0
         groups[-1].append(placed)
         rows += placed.split.rows
-    first = Share(tuple(groups[0]), _control(offset))
-    return [first, *(Share(tuple(group)) for group in groups[1:])]
+    first = Share(tuple(groups[0]), _control(offset), offset.job)
+    return [first, *(Share(tuple(group), job=offset.job) for group in groups[1:])]
 
 
-def packets_of(job: Job, share: Share) -> Iterator[Packet]:
+def packets_of(job: Job, share: Share, checkpoint: Folder) -> Iterator[Packet]:
     """Read and pack."""
     for order, event in enumerate(share.events):
-        facts = {key: value for key, value in event.items() if key != "stream"}
+        facts = {key: value for key, value in event.items() if key not in NOT_FACTS}
         yield from to_everyone(job, Cargo.CONTROL, event.get("stream", ""), order, facts_body(facts))
+        for table, file in event.get("tables", {}).items():
+            yield from _table_change(job, table, order, checkpoint.child(TABLES).read(file))
     for placed in share.splits:
         stream = job.stream(placed.split.stream)
         result = read(stream, placed.split)
         yield from pack_split(job, stream, placed.order, result.batch, result.dead, placed.arrival)
+
+
+def _table_change(job: Job, table: str, order: int, data: pa.Buffer | None) -> Iterator[Packet]:
+    """A change of a table, or all its rows; of one that nobody reads, nothing."""
+    stream = next((stream for stream in job.streams if stream.name == table), None)
+    if stream is not None and data is not None:
+        with pa.ipc.open_stream(data) as reader:
+            yield from pack_split(job, stream, CHANGE + order, reader.read_next_batch(), NO_DEAD, None)
 
 
 def _control(offset: Offset) -> tuple[dict[str, Any], ...]:

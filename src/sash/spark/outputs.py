@@ -9,7 +9,7 @@ A batch that is answered again replaces its files by equal ones, so a plain read
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -34,8 +34,10 @@ class Written:
         return {ending: self.rows[cargo] for cargo, ending in ENDINGS.items()}
 
 
-def write_outputs(output: Folder, batch: int, shard: int, packets: Iterable[Packet]) -> Written:
-    """Write the packets for files, one file for every view or stream that has some."""
+def write_outputs(
+    output: Folder, batch: int, shard: int, packets: Iterable[Packet], twins: Mapping[str, Sequence[str]] | None = None
+) -> Written:
+    """Write the packets for files, one file for every view or stream that has some; a view's also for its twins."""
     groups: dict[tuple[Cargo, str], list[pa.RecordBatch]] = {}
     rest = []
     for packet in packets:
@@ -47,8 +49,9 @@ def write_outputs(output: Folder, batch: int, shard: int, packets: Iterable[Pack
     for (cargo, name), batches in groups.items():
         table = pa.Table.from_batches(batches)
         rows[cargo] += table.num_rows
-        if table.num_rows:
-            _put(folder_of(output, name, cargo), f"batch-{batch:08d}-shard-{shard:03d}.parquet", table)
+        for twin in (twins or {}).get(name, (name,)) if cargo is Cargo.CHANGES else (name,):
+            if table.num_rows:
+                _put(folder_of(output, twin, cargo), f"batch-{batch:08d}-shard-{shard:03d}.parquet", table)
     return Written(rows, rest)
 
 
@@ -59,12 +62,25 @@ def folder_of(output: Folder, name: str, cargo: Cargo) -> Folder:
 def prepare_outputs(output: Folder, job: Job) -> None:
     """Begin anew: nothing of an earlier run stays, and folders of changes can be read before the first change."""
     for view in job.views:
-        folder = folder_of(output, view.name, Cargo.CHANGES)
-        _clear(folder)
-        _put(folder, EMPTY, changes_schema(view.schema).empty_table())
+        prepare_view(output, view)
     for stream in job.streams:
         for cargo in (Cargo.LATE, Cargo.DEAD):
             _clear(folder_of(output, stream.name, cargo))
+
+
+def prepare_view(output: Folder, view: View) -> None:
+    folder = folder_of(output, view.name, Cargo.CHANGES)
+    _clear(folder)
+    _put(folder, EMPTY, changes_schema(view.schema).empty_table())
+
+
+def copy_changes(output: Folder, view: View, other: View, before: int) -> None:
+    """Give another view, of the same spec, the changes of all batches before one."""
+    mine, theirs = (folder_of(output, which.name, Cargo.CHANGES) for which in (view, other))
+    for name in mine.names():
+        data = mine.read(name) if name != EMPTY and _batch_of(name) < before else None
+        if data is not None:
+            theirs.put(name, [data])
 
 
 def _clear(folder: Folder) -> None:

@@ -49,15 +49,19 @@ def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
 
 
 def streaming(
-    spark: SparkSession, job: Job, settings: Settings, frames: Mapping[str, DataFrame], make_stage: MakeStage
+    spark: SparkSession, job: Job, newest: Job, settings: Settings, frames: Mapping[str, DataFrame], make_stage: MakeStage
 ) -> DataFrame:
-    """The packets of every batch that are for the driver."""
+    """The packets of every batch that are for the driver.
+
+    The query begins with a job, and has what the newest version of it needs: its levels, and the ports of its DataFrames.
+    """
     _wake_workers(spark)
     spark.dataSource.register(SashSource)
     packets = spark.readStream.format(FORMAT).option(OPTION, to_text(job, settings)).load()
+    streams = {stream.name: stream for stream in (*newest.streams, *job.streams)}
     for name, frame in frames.items():
-        packets = packets.unionByName(pack_frame(job, job.stream(name), frame))
-    return _through_levels(packets, job, make_stage)
+        packets = packets.unionByName(pack_frame(newest, streams[name], frame))
+    return _through_levels(packets, newest, make_stage)
 
 
 def look(spark: SparkSession, job: Job, make_stage: MakeStage) -> list[Packet]:

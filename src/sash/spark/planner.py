@@ -21,6 +21,7 @@ from sash.sources.options import compression
 from sash.sources.splits import Place, Split, plan
 from sash.spark.checkpoint import events_after
 from sash.spark.files import SeenFiles
+from sash.spark.jobs import job_at
 from sash.spark.offsets import Offset, is_stamped
 from sash.spark.settings import Settings
 
@@ -35,13 +36,24 @@ class Planner:
     """Makes offsets; its only memory is the list of files, which is on record."""
 
     def __init__(self, job: Job, settings: Settings) -> None:
-        self.job = job
+        self._first_job = self.job = job
         self._settings = settings
-        folder = settings.checkpoint.child("files")
-        streams = [stream for stream in job.streams if is_file_stream(stream, settings.frames)]
-        self._files = {stream.name: SeenFiles(folder, stream, Path(settings.base)) for stream in streams}
+        self._files: dict[str, SeenFiles] = {}
         self._is_bounded = False
         self._looked = 0.0
+        self._use(job)
+
+    def job_at(self, version: int) -> Job:
+        return job_at(self._settings.checkpoint, version, self._first_job)
+
+    def _use(self, job: Job) -> None:
+        """Plan for this job from now on; files of streams that it reads for the first time are looked for."""
+        self.job = job
+        folder, base = self._settings.checkpoint.child("files"), Path(self._settings.base)
+        for stream in job.streams:
+            if is_file_stream(stream, self._settings.frames) and stream.name not in self._files:
+                self._files[stream.name] = SeenFiles(folder, stream, base)
+                self._looked = 0.0
 
     def look_once(self) -> None:
         """Take the files that are there now for all there will be."""
@@ -52,8 +64,13 @@ class Planner:
         """The offset after the next batch; `start` itself when there is nothing to do."""
         if start.is_end:
             return start
+        self._use(self.job_at(start.job))
         self._look_again()
         asked = tuple(events_after(self._settings.checkpoint, start.seen))
+        changes = [place for place, event in enumerate(asked) if "job" in event]
+        if changes[:1] == [0]:
+            return self._changed(start, asked[0])
+        asked = asked[: changes[0]] if changes else asked
         places, splits = self._plan(start)
         is_end = any("end" in event for event in asked)
         offset = replace(
@@ -66,6 +83,13 @@ class Planner:
         if self._is_bounded and self._settings.flush:
             return replace(offset, is_end=True)
         return offset if asked else start
+
+    def _changed(self, start: Offset, event: dict[str, Any]) -> Offset:
+        """Views come and go between two batches of rows: theirs brings nothing else."""
+        self._use(self.job_at(event["job"]))
+        return replace(
+            start, batch=start.batch + 1, splits=(), seen=start.seen + 1, events=(event,), job=event["job"]
+        )
 
     def _limit(self, start: Offset) -> tuple[dict[str, Any], ...]:
         """Tell the shards when the instant after which nothing is to be shown is another than before."""

@@ -66,15 +66,18 @@ class SashReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 
         if start == end:
             return []
-        return [SharePartition(share) for share in shares(self._planner.job, Offset.from_json(end))]
+        offset = Offset.from_json(end)
+        return [SharePartition(share) for share in shares(self._planner.job_at(offset.job), offset)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from sash.spark.jobs import job_at
         from sash.spark.offsets import packets_of
         from sash.spark.settings import from_text
         from sash.spark.wire import to_batches
 
-        job, _ = from_text(self._text)
-        return to_batches(packets_of(job, partition.value))
+        first, settings = from_text(self._text)
+        job = job_at(settings.checkpoint, partition.value.job, first)
+        return to_batches(packets_of(job, partition.value, settings.checkpoint))
 
 
 class SashSource(DataSource):  # type: ignore[misc]

@@ -57,8 +57,9 @@ class Catalog:
         return [spec.name for spec in self.streams.values()] + [view.name for view in self.views.values()]
 
     def dependents(self, name: str) -> list[str]:
-        """The views that read something directly."""
-        return [view.name for view in self.views.values() if name.lower() in view.reads]
+        """The views that read something directly, and the tables that a stream changes."""
+        tables = [spec.name for spec in self.streams.values() if (spec.changes_from or "").lower() == name.lower()]
+        return [view.name for view in self.views.values() if name.lower() in view.reads] + tables
 
     def add(self, entry: StreamSpec | ViewDefinition) -> None:
         """Register under a free name."""

@@ -14,6 +14,7 @@ from sash.sql.macros import expand_macros
 from sash.sql.places import at, fault, within
 from sash.sql.references import references
 from sash.sql.statements import CreateAggregate, CreateStream, CreateView, Drop
+from sash.sql.table_changes import table_changes
 
 Definition = CreateStream | CreateView | CreateAggregate | Drop
 
@@ -28,6 +29,8 @@ def define(statement: Definition, catalog: Catalog) -> bool:
         if statement.if_not_exists and catalog.find(statement.name.text) is not None:
             return False
         if isinstance(statement, CreateStream):
+            if statement.spec.changes_from is not None:
+                table_changes(statement.spec, catalog)
             catalog.add(statement.spec)
         else:
             _create_view(statement, catalog)

@@ -132,7 +132,7 @@ class _Statement:
         return Drop(self.source, kind, self.cursor.name("a name"), if_exists)
 
     def _show(self) -> Show:
-        return Show(self.source, self._one_of("STREAMS", "TABLES", "VIEWS"))
+        return Show(self.source, self._one_of("STREAMS", "TABLES", "VIEWS", "QUERIES"))
 
     def _describe(self) -> Describe:
         return Describe(self.source, self.cursor.name("the name of a stream, table or view"))

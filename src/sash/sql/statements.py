@@ -77,7 +77,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Show:
-    """`kind` is STREAMS, TABLES or VIEWS."""
+    """`kind` is STREAMS, TABLES, VIEWS or QUERIES."""
 
     source: Source
     kind: str

@@ -18,7 +18,7 @@ import tempfile
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -177,6 +177,14 @@ class Arena:
                 self._free.setdefault(extent, []).append(place)
                 place += extent
             place = entry.offset + entry.extent
+
+
+class Scopes(Protocol):
+    """Whatever gives a store its part of an arena."""
+
+    def scope(self, name: str) -> Scope: ...
+
+    def used_by(self, prefix: str) -> int: ...
 
 
 class Scope:

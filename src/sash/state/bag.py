@@ -20,12 +20,13 @@ class RowBag:
 
     EXTRA = 1  # lanes of a node after those of its row
 
-    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner, more: int = 0) -> None:
+        """Rows of a layout, each with so many more lanes at its end."""
         self._scope = scope
-        self._width = layout.width
-        self.lanes = np.arange(layout.width, dtype=np.int64)
+        self._width = layout.width + more
+        self.lanes = np.arange(self._width, dtype=np.int64)
         self.registers = scope.array("registers", 4)
-        self.nodes = scope.array("nodes", (FIRST_ROOM, layout.width + self.EXTRA))
+        self.nodes = scope.array("nodes", (FIRST_ROOM, self._width + self.EXTRA))
         self.free = scope.array("free", FIRST_ROOM)
         self.table = scope.array("table", 2 * FIRST_ROOM)
         lanes = string_lanes(layout)
@@ -76,8 +77,8 @@ class KeyedBag(RowBag):
 
     EXTRA = 3
 
-    def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner) -> None:
-        super().__init__(layout, scope, interner)
+    def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner, more: int = 0) -> None:
+        super().__init__(layout, scope, interner, more)
         self.key_lanes = key_lanes
         self.key_table = scope.array("key table", 2 * FIRST_ROOM)
 

@@ -60,6 +60,8 @@ def _target(name: Name, catalog: Catalog) -> StreamSpec:
         entry = catalog.get(name.text)
     if isinstance(entry, ViewDefinition):
         raise fault(name, f'"{entry.name}" is a {kind_of(entry)}; only streams and tables take rows')
+    if entry.changes_from is not None:
+        raise fault(name, f'table "{entry.name}" has its rows from stream "{entry.changes_from}"', "send changes there")
     return entry
 
 

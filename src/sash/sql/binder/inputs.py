@@ -33,9 +33,10 @@ from sash.sql.binder.context import Context
 from sash.sql.binder.projections import rename
 from sash.sql.binder.scope import Input
 from sash.sql.binder.support import not_yet, only
-from sash.sql.catalog import ViewDefinition, kind_of
+from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.places import at, fault
 from sash.sql.stream_syntax import StreamOf, stream_kind, window_of
+from sash.sql.table_changes import table_changes
 from sash.sql.window_clause import WindowClause
 
 BindQuery = Callable[[exp.Expr, Context], Plan]
@@ -107,12 +108,14 @@ def _named(node: exp.Table, context: Context) -> Input:
     if isinstance(entry, ViewDefinition):
         plan = entry.plan.input if isinstance(entry.plan, Emit) else entry.plan
         return Input(plan, entry.name, "view")
-    return _table(node, entry) if entry.is_table else _stream(entry)
+    return _table(node, entry, context.catalog) if entry.is_table else _stream(entry)
 
 
-def _table(node: exp.Table, spec: StreamSpec) -> Input:
+def _table(node: exp.Table, spec: StreamSpec, catalog: Catalog) -> Input:
     if (window := window_of(node)) is not None:
         raise fault(window.place, f'"{spec.name}" is a table; a table has no window', "leave the window out")
+    if spec.changes_from is not None:
+        return Input(table_changes(spec, catalog), spec.name, kind_of(spec))
     return Input(Scan(spec.name, spec.schema, is_table=True, updates=spec.updates), spec.name, kind_of(spec))
 
 

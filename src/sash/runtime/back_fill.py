@@ -1,0 +1,93 @@
+"""Back-fill: a new view begins with what is in memory.
+
+    remembered rows of the ports ─▶ [ operators that run already, made again aside ] ─▶ new operators, at their place for good
+
+The remembered rows are played through all operators of the view in one step. Those that are new keep what they then hold. Of
+those that run already a second set works aside and is thrown away: it gives the new ones exactly what the running ones hold
+(`physical/reach.py` says when), and from the next step on the running ones serve both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sash.deltas import Delta
+from sash.operators.windows import SKIP
+from sash.physical.reach import Reaches, parts
+from sash.physical.specs import CountWindowSpec, PortSpec, Spec
+from sash.runtime.graph import Feed, Graph
+from sash.runtime.intake import Intake
+from sash.scalar.failures import Failures
+from sash.schema import BEGINNING, FOREVER
+from sash.state.arena import Arena, Scope
+from sash.state.interner import Interner
+
+
+@dataclass(frozen=True)
+class _Layers:
+    """Known operators live aside, new ones in the arena that stays."""
+
+    stays: Arena
+    aside: Arena
+    known: frozenset[str]  # fingerprints
+
+    def scope(self, name: str) -> Scope:
+        return (self.aside if name in self.known else self.stays).scope(name)
+
+    def used_by(self, prefix: str) -> int:
+        return self.stays.used_by(prefix)
+
+
+Waiting = tuple[Spec, int, Delta]  # what a new operator has still to take from one of its inputs
+
+
+def back_fill(
+    specs: Sequence[Spec], known: set[Spec], arena: Arena, interner: Interner, feeds: Mapping[PortSpec, Feed],
+    begins: Mapping[str, int | None], *, is_first_shard: bool,
+) -> tuple[dict[Spec, Feed], list[Waiting]]:
+    """Bring the state of new specs to where the running ones are; what they would have given so far, and what waits for them."""
+    aside = Arena.anonymous()
+    layers = _Layers(arena, aside, frozenset(spec.fingerprint for spec in known))
+    try:
+        with interner.borrowed():
+            graph = Graph(specs, layers, interner, Failures(), is_first_shard=is_first_shard)
+            results = graph.step(feeds, specs, begins)
+            return results, list(_waiting(graph, known, arena))
+    finally:
+        aside.close()
+
+
+def _waiting(graph: Graph, known: set[Spec], arena: Arena) -> Iterator[Waiting]:
+    """What lies before new operators, in buffers that are about to be thrown away."""
+    for node in graph.nodes:
+        for side, source in enumerate(node.spec.inputs):
+            if node.spec not in known and source in known:
+                rest = node.arcs[side].take(FOREVER)
+                arena.drop(f"{node.spec.fingerprint}/input {side}/")
+                if len(rest):
+                    yield node.spec, side, rest.copy()
+
+
+def align(specs: Sequence[Spec], known: set[Spec], arena: Arena, intakes: Mapping[PortSpec, Intake]) -> None:
+    """A window that jumps by rows starts with a whole slide."""
+    for part in {part for spec in specs for part in parts(spec)} - known:
+        if isinstance(part, CountWindowSpec) and isinstance(part.input, PortSpec) and part.input.base in intakes:
+            forgotten = intakes[part.input.base].forgotten
+            arena.scope(part.fingerprint).array(SKIP, 1)[0] = -forgotten % part.slide
+
+
+def complete_since(needs: Reaches, intakes: Mapping[PortSpec, Intake], now: int) -> int | None:
+    """From which instant on a view that is created now is right for all rows that ever came; None: never."""
+    instants = [BEGINNING]
+    for port, reach in needs.items():
+        if port not in intakes:
+            continue
+        intake = intakes[port]
+        if intake.since == BEGINNING and not reach.is_fresh:
+            continue
+        if reach.time == FOREVER or intake.rows < reach.rows:
+            return None
+        is_new = reach.is_fresh or intake.since == FOREVER
+        instants.append((now if is_new else intake.since) + reach.time)
+    return max(instants)

@@ -1,0 +1,52 @@
+"""What a shard says of a view: its changes, instant by instant, and the net of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from sash.deltas import Delta
+from sash.operators.changes import NetChanges, repeat
+from sash.physical.job import View
+from sash.runtime.graph import Feed
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body
+from sash.schema import BEGINNING
+from sash.state.interner import Interner
+from sash.state.lanes import decode
+
+
+class ViewChanges:
+    """The changes of one spec, in packets that have the name of the first view of it."""
+
+    def __init__(self, view: View, shard: int, interner: Interner) -> None:
+        self.view = view
+        self._shard = shard
+        self._interner = interner
+        self._net = NetChanges(view.spec.layout, interner)
+
+    def packets(self, delta: Delta) -> Iterator[Packet]:
+        net = self._net.per_instant(delta)
+        if not len(net):
+            return
+        yield self._packet(Cargo.CHANGES, self._changes(repeat(net, np.abs(net.weight))))
+        whole = self._net.over_all(net)
+        columns = decode(whole.rows, self.view.spec.layout, self._interner)
+        batch = pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=[*self.view.schema.names, "_weight"])
+        yield self._packet(Cargo.NET, batch_body(batch))
+
+    def first_packets(self, feed: Feed, now: int) -> Iterator[Packet]:
+        """A view that is new begins with all that it holds, at the last instant that is final."""
+        if len(feed.delta) and feed.clock > BEGINNING:
+            whole = self._net.over_all(feed.delta)
+            ts = np.full(len(whole), min(feed.clock - 1, now))
+            yield from self.packets(Delta(whole.rows, ts, whole.expiry, whole.weight))
+
+    def _packet(self, cargo: Cargo, body: bytes | pa.RecordBatch) -> Packet:
+        return Packet(OUTSIDE, self._shard, cargo, self.view.name, -1, self._shard, body)
+
+    def _changes(self, delta: Delta) -> pa.RecordBatch:
+        marks = [pa.array(delta.weight.astype(np.int8)), pa.array(delta.ts).view(pa.timestamp("us"))]
+        columns = decode(delta.rows, self.view.spec.layout, self._interner)
+        return pa.RecordBatch.from_arrays([*marks, *columns], names=["_op", "_ts", *self.view.schema.names])

@@ -1,0 +1,57 @@
+"""The versions of a job whose views come and go.
+
+    jobs/N   the job, what was said to make it, and the fingerprint of the whole
+
+A version is written before the control event that speaks of it, and never changes; so whoever meets the event, today or after a
+restart, runs the same job from there on.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pyspark import cloudpickle
+
+from sash.physical.job import Job
+from sash.spark.folder import Folder
+
+
+@dataclass(frozen=True)
+class JobVersion:
+    """A job, the statement that made it of the one before, and what a session must say to begin with it."""
+
+    job: Job
+    sql: str
+    fingerprint: dict[str, Any]
+
+
+def put_job(checkpoint: Folder, number: int, version: JobVersion) -> None:
+    job = base64.b64encode(cloudpickle.dumps(version.job)).decode()
+    text = json.dumps({"job": job, "sql": version.sql, "fingerprint": version.fingerprint})
+    checkpoint.child("jobs").put(_name(number), [text.encode()])
+
+
+@lru_cache(maxsize=16)
+def read_job(checkpoint: Folder, number: int) -> JobVersion:
+    data = checkpoint.child("jobs").read(_name(number))
+    assert data is not None, f"version {number} of the job is not on record"
+    found = json.loads(bytes(data))
+    return JobVersion(cloudpickle.loads(base64.b64decode(found["job"])), found["sql"], found["fingerprint"])
+
+
+def newest_job(checkpoint: Folder) -> int:
+    """0 while nothing has changed."""
+    return max((int(name) for name in checkpoint.child("jobs").names()), default=0)
+
+
+def job_at(checkpoint: Folder, number: int, first: Job) -> Job:
+    """The job of a version; the first one is the caller's own."""
+    return read_job(checkpoint, number).job if number else first
+
+
+def _name(number: int) -> str:
+    return f"{number:08d}"

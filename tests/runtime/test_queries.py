@@ -1,0 +1,193 @@
+"""Views that come and go while rows come."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+import sash
+from sash.errors import SashError
+from sash.testing import from_arrow, show
+
+STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts;"
+COUNTS = "SELECT k, COUNT(*) AS n FROM s [RANGE 9 SECONDS] GROUP BY k"
+BEGINNING = datetime(1, 1, 1)
+
+
+def connected(*queries: str) -> sash.Database:
+    db = sash.connect()
+    db.execute(STREAM)
+    for name, query in zip("abc", queries, strict=False):
+        db.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+    return db
+
+
+def changes(db: sash.Database, view: str) -> list[str]:
+    return show(from_arrow(db.changes(view))).splitlines()
+
+
+def test_a_later_view_begins_with_the_rows_in_memory() -> None:
+    db = connected("SELECT k FROM s [ROWS 2]")
+    db.push("s", [(1, "ann", 1), (2, "bob", 1)])
+    db.execute("CREATE MATERIALIZED VIEW v AS SELECT k FROM s [ROWS 2] WHERE k <> 'x'")
+    assert db.view("v").to_pylist() == [{"k": "ann"}, {"k": "bob"}]
+    db.push("s", [(3, "cid", 1)])
+    db.end()
+    assert changes(db, "v") == ["+ ann @1.999999", "+ bob @2", "- ann @3", "+ cid @3"]
+    assert changes(db, "a") == ["+ ann @1", "+ bob @2", "- ann @3", "+ cid @3"]
+
+
+def test_a_larger_window_is_complete_when_all_of_it_has_been_seen() -> None:
+    db = connected("SELECT COUNT(*) AS n FROM s [RANGE 5 SECONDS]")
+    db.push("s", [(second, "ann", 1) for second in range(1, 21)])
+    db.execute("CREATE MATERIALIZED VIEW v AS SELECT COUNT(*) AS n FROM s [RANGE 9 SECONDS]")
+    db.execute("CREATE MATERIALIZED VIEW w AS SELECT COUNT(*) AS n FROM s [RANGE 3 SECONDS]")
+    assert db.view("v").to_pylist() == [{"n": 6}]  # seconds 15 to 20, the fifteenth is just gone from the smaller window
+    assert db.complete_since("v") == datetime(1970, 1, 1, 0, 0, 23, 1)
+    assert db.view("w").to_pylist() == [{"n": 3}]
+    assert db.complete_since("w") <= datetime(1970, 1, 1, 0, 0, 20)
+    db.push("s", [(second, "ann", 1) for second in range(21, 25)])
+    assert db.view("v").to_pylist() == [{"n": 9}]
+
+
+def test_without_a_bound_a_later_view_says_that_it_has_not_seen_all() -> None:
+    db = connected("SELECT COUNT(*) AS n FROM s")
+    db.push("s", [(1, "ann", 1), (2, "ann", 1)])
+    db.execute("CREATE MATERIALIZED VIEW v AS SELECT SUM(v) AS v FROM s")
+    db.push("s", [(3, "ann", 1)])
+    assert db.view("v").to_pylist() == [{"v": 2}]  # that of second 2 was not final, so it was in memory
+    assert db.complete_since("v") is None
+    assert db.complete_since("a") == BEGINNING
+
+
+def test_equal_queries_are_one_and_begin_with_its_answer() -> None:
+    db = connected("SELECT k, COUNT(*) AS n FROM s GROUP BY k")
+    db.push("s", [(1, "ann", 1), (2, "ann", 1)])
+    before = db.state_bytes
+    db.execute("CREATE MATERIALIZED VIEW b AS SELECT k, COUNT(*) AS n FROM s GROUP BY k")
+    assert db.state_bytes == before
+    db.push("s", [(3, "ann", 1)])
+    db.end()
+    assert db.view("b").to_pylist() == db.view("a").to_pylist() == [{"k": "ann", "n": 3}]
+    assert changes(db, "b") == ["+ ann 1 @1", "- ann 1 @2", "+ ann 2 @2", "- ann 2 @3", "+ ann 3 @3"]
+    assert db.complete_since("b") == BEGINNING
+    db.execute("DROP VIEW a")
+    db.push("s", [(4, "bob", 1)])
+    assert db.view("b").to_pylist() == [{"k": "ann", "n": 3}, {"k": "bob", "n": 1}]
+
+
+def test_parts_are_shared() -> None:
+    db = connected(COUNTS)
+    db.push("s", [(1, "ann", 1), (2, "ann", 1), (3, "bob", 1)])
+    db.execute(f"CREATE MATERIALIZED VIEW b AS {COUNTS} HAVING COUNT(*) > 1")
+    db.push("s", [(4, "ann", 1)])
+    assert db.view("b").to_pylist() == [{"k": "ann", "n": 3}]
+    shown = db.execute("SHOW QUERIES").to_pylist()
+    assert [(row["name"], row["shared_with"]) for row in shown] == [("a", "b"), ("b", "a")]
+    assert shown[0]["own"] == 0 and 0 < shown[1]["own"] < shown[1]["operators"]
+    plan = "\n".join(db.execute("EXPLAIN VIEW b").column("plan").to_pylist())
+    assert "GroupBy  with: a" in plan and "Filter  with" not in plan
+    assert "GroupBy  with: a, b" in "\n".join(db.execute(f"EXPLAIN {COUNTS}").column("plan").to_pylist())
+
+
+def test_dropping_the_last_user_frees_the_state() -> None:
+    db = connected("SELECT COUNT(*) AS n FROM s [RANGE 1 SECOND]")
+    db.push("s", [(1, "ann", 1)])
+    before, names = db.state_bytes, set(db._arena._entries)
+    queries = (COUNTS, f"{COUNTS} HAVING COUNT(*) > 1", "SELECT a.k FROM s [RANGE 9 SECONDS] a JOIN s [ROWS 9] b ON a.k = b.k")
+    for round_ in range(3):
+        for name, query in zip("xyz", queries, strict=True):
+            db.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+        db.push("s", [(2 + round_, "bob", 2)])
+        assert db.state_bytes > before
+        db.execute("DROP VIEW x; DROP VIEW z; DROP VIEW y")
+        assert set(db._arena._entries) == names
+        assert db.state_bytes == before
+    size = db._arena.size
+    for name in "xyz":
+        db.execute(f"CREATE MATERIALIZED VIEW {name} AS {COUNTS}; DROP VIEW {name}")
+    assert db._arena.size == size
+
+
+def test_a_dropped_view_can_come_again() -> None:
+    db = connected(COUNTS)
+    db.push("s", [(1, "ann", 1)])
+    db.execute("DROP VIEW a")
+    db.push("s", [(2, "bob", 1)])
+    db.execute(f"CREATE MATERIALIZED VIEW a AS {COUNTS}")
+    db.push("s", [(3, "cid", 1)])
+    assert db.view("a").to_pylist() == [{"k": "cid", "n": 1}]
+    assert db.complete_since("a") == datetime(1970, 1, 1, 0, 0, 11, 1)
+
+
+def test_a_later_view_of_a_table_finds_its_rows() -> None:
+    db = connected()
+    db.execute("CREATE TABLE t (k STRING, v INT); CREATE TABLE u (k STRING); CREATE MATERIALIZED VIEW a AS SELECT SUM(v) AS v FROM t")
+    db.push("t", [("ann", 1), ("bob", 2)])
+    db.push("u", [("ann",), ("ann",)])
+    db.push("s", [(1, "ann", 1)])
+    db.execute("CREATE MATERIALIZED VIEW b AS SELECT SUM(v) AS v FROM t")
+    db.execute("CREATE MATERIALIZED VIEW c AS SELECT t.v FROM t JOIN u ON t.k = u.k")
+    db.push("t", [("cid", 4)])
+    assert db.view("a").to_pylist() == db.view("b").to_pylist() == [{"v": 7}]
+    assert db.view("c").to_pylist() == [{"v": 1}, {"v": 1}]
+    db.execute("DELETE FROM t WHERE k = 'ann'")
+    assert db.view("b").to_pylist() == [{"v": 6}]
+    assert len(db.view("c")) == 0
+
+
+def test_a_view_over_a_view_and_its_replacement() -> None:
+    db = connected(COUNTS)
+    db.push("s", [(1, "ann", 1), (2, "ann", 1), (3, "bob", 1), (3, "bob", 1)])
+    db.execute("CREATE MATERIALIZED VIEW b AS SELECT n, COUNT(*) AS ks FROM a GROUP BY n")
+    assert db.view("b").to_pylist() == [{"n": 2, "ks": 2}]
+    db.execute("CREATE OR REPLACE MATERIALIZED VIEW b AS SELECT MAX(n) AS n FROM a")
+    db.push("s", [(4, "bob", 1)])
+    assert db.view("b").to_pylist() == [{"n": 3}]
+    with pytest.raises(SashError, match='view "a" is read by: b'):
+        db.execute("DROP VIEW a")
+
+
+def test_a_view_that_cannot_run_changes_nothing() -> None:
+    db = connected(COUNTS)
+    db.push("s", [(1, "ann", 1)])
+    with pytest.raises(SashError):
+        db.execute("CREATE MATERIALIZED VIEW b AS SELECT nothing FROM s")
+    assert list(db.materialized()) == ["a"]
+    assert db.execute("SHOW QUERIES").num_rows == 1
+
+
+def test_jumps_by_rows_stay_in_step() -> None:
+    """The rows before those in memory are not a multiple of the slide."""
+    db, reference = connected("SELECT k FROM s [ROWS 3]"), connected("SELECT k FROM s [ROWS 4 SLIDE 2]")
+    rows = [(second, f"k{second}", 1) for second in range(1, 40)]
+    for run in (db, reference):
+        for row in rows[:25]:
+            run.push("s", [row])
+    db.execute("CREATE MATERIALIZED VIEW b AS SELECT k FROM s [ROWS 4 SLIDE 2]")
+    for run in (db, reference):
+        run.push("s", rows[25:])
+        run.end()
+    assert changes(db, "b")[-8:] == changes(reference, "a")[-8:]
+
+
+def test_after_the_end_the_answer_is_that_at_the_last_row() -> None:
+    db = connected("SELECT k FROM s [NOW]")
+    db.push("s", [(1, "ann", 1), (2, "bob", 1)])
+    db.end()
+    assert db.view("a").to_pylist() == [{"k": "bob"}]
+    db.execute("CREATE MATERIALIZED VIEW b AS SELECT k AS other FROM s [NOW]")
+    assert db.view("b").to_pylist() == [{"other": "bob"}]
+
+
+def test_without_backfill_nothing_is_remembered() -> None:
+    db = sash.connect(backfill=False)
+    db.execute(STREAM + f"CREATE MATERIALIZED VIEW a AS {COUNTS}")
+    db.push("s", [(1, "ann", 1), (2, "bob", 1)])
+    assert not [name for name in db._arena._entries if "history" in name]
+    db.execute(f"CREATE MATERIALIZED VIEW b AS {COUNTS} HAVING COUNT(*) > 0")
+    db.push("s", [(3, "ann", 1)])
+    db.end()
+    assert changes(db, "b") == ["+ bob 1 @2", "+ ann 1 @3"]
+    assert changes(db, "a")[-2:] == ["- ann 1 @3", "+ ann 2 @3"]

@@ -1,0 +1,81 @@
+"""Views and rows of tables come and go while a query runs, at the same place of the input after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from sash.session import Database
+from sash.spark_database import SparkDatabase
+
+STREAM = """
+CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts WITH (format = 'csv', path = 's');
+CREATE TABLE t (k STRING, name STRING);
+INSERT INTO t VALUES ('ann', 'Ann'), ('bob', 'Bob');
+CREATE MATERIALIZED VIEW a AS SELECT k, COUNT(*) AS n FROM s [RANGE 20 SECONDS] GROUP BY k;
+"""
+JOIN = "CREATE MATERIALIZED VIEW j AS SELECT s.v, t.name FROM s [RANGE 9 SECONDS] s JOIN t ON s.k = t.k"
+PARTS = [
+    [(second, ("ann", "bob", "cid")[second % 3], second % 2) for second in range(first, first + 10)] for first in range(1, 41, 10)
+]
+STEPS = (
+    ("CREATE MATERIALIZED VIEW b AS SELECT k, SUM(v) AS v FROM s [RANGE 10 SECONDS] GROUP BY k",),
+    (JOIN, "CREATE MATERIALIZED VIEW c AS SELECT k, COUNT(*) AS n FROM s [RANGE 20 SECONDS] GROUP BY k"),
+    ("DROP VIEW b", "INSERT INTO t VALUES ('cid', 'Cid')", "UPDATE t SET name = 'Anna' WHERE k = 'ann'"),
+)
+
+
+def put(folder: Path, number: int) -> None:
+    (folder / "s").mkdir(exist_ok=True)
+    hidden = folder / f"s/.{number}"
+    hidden.write_text("".join(f"{ts},{k},{v}\n" for ts, k, v in PARTS[number]))
+    hidden.rename(folder / f"s/{number}.csv")
+
+
+def embedded() -> Database:
+    db = Database()
+    db.execute(STREAM)
+    for number, part in enumerate(PARTS):
+        db.push("s", part)
+        for statement in STEPS[number : number + 1]:
+            db.execute(";".join(statement))
+    return db
+
+
+def in_order(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    return sorted(rows, key=lambda row: (str(row.get("_ts")), repr(row)))
+
+
+def changes(folder: Path, view: str) -> list[dict[str, object]]:
+    return in_order(pq.read_table(folder / f"out/{view}.changes.parquet").to_pylist())
+
+
+def connected(spark: SparkSession, folder: Path) -> SparkDatabase:
+    db = SparkDatabase(spark, checkpoint=folder / "point", output=folder / "out", shards=2, base=folder)
+    db.execute(STREAM)
+    return db
+
+
+def test_views_come_and_go_with_a_restart_between(spark: SparkSession, tmp_path: Path) -> None:
+    reference = embedded()
+    put(tmp_path, 0)
+    db = connected(spark, tmp_path)
+    db.start()
+    for number, statements in enumerate(STEPS):
+        db.drain()
+        for statement in statements:
+            db.execute(statement)
+        put(tmp_path, number + 1)
+        if number == 1:
+            db.stop()
+            db = connected(spark, tmp_path)
+            db.start()
+    db.drain()
+    for view in "acj":
+        assert changes(tmp_path, view) == in_order(reference.changes(view).to_pylist()), view
+        assert in_order(db.view(view).to_pylist()) == in_order(reference.view(view).to_pylist()), view
+        assert db.complete_since(view) == reference.complete_since(view)
+    assert db.execute("SHOW QUERIES").column("name").to_pylist() == ["a", "j", "c"]
+    db.close()

@@ -12,7 +12,7 @@ from sash.sql.binder.over import WINDOW_FUNCTIONS
 PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 OPERATORS = {
     "add", "subtract", "multiply", "divide", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
-    "null_safe_equal", "and", "or", "not", "is_null", "is_not_null", "is_true", "is_false", "in", "case", "cast", "try_cast",
+    "null_safe_equal", "and", "or", "not", "is_null", "is_not_null", "is_true", "is_false", "in", "case", "cast", "try_cast", "only_row",
     "add_interval", "subtract_interval", "add_months_interval", "subtract_timestamps",
 }  # fmt: skip
 HEAD = """# Functions

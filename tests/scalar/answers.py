@@ -147,6 +147,8 @@ CONDITIONS = [
     ("coalesce", (None, day("2020-01-01"), MOMENT), at("2020-01-01"), TIMESTAMP),
     ("nvl", (None, 2), 2, INT),
     ("nvl2", (None, 1, D("2.5")), D("2.5"), decimal(11, 1)),
+    ("only_row", (7, 1), 7, INT),
+    ("only_row", (None, 0), None, STRING),
     ("nullif", (1, D("1.0")), None, INT),
     ("nullif", (1, D("1.1")), 1, INT),
     ("nullif", (None, 1), None, INT),

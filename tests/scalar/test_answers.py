@@ -15,7 +15,7 @@ Case = tuple[str, tuple[object, ...], object, Type]
 
 # For these NULL is a value like others, so a NULL argument need not make the result NULL.
 NULL_MATTERS = {
-    "coalesce", "nvl", "nvl2", "nullif", "case", "if", "in", "greatest", "least", "null_safe_equal", "is_null", "isnan",
+    "coalesce", "nvl", "nvl2", "nullif", "only_row", "case", "if", "in", "greatest", "least", "null_safe_equal", "is_null", "isnan",
     "is_not_null", "is_true", "is_false", "concat_ws", "between",
 }  # fmt: skip
 

@@ -283,25 +283,30 @@ PLANS = {
     "one that depends on the row is grouped and joined from the left": (
         "SELECT id, (SELECT COUNT(*) FROM bids [ROWS 9] WHERE auction = id) AS n FROM auctions [ROWS 5]",
         """
-        Project  id, coalesce(COUNT(*), 0) AS n
-        └─ Combine  UNION ALL
-           ├─ Join  auctions.id = key1
-           │  ├─ Window  [ROWS 5]
-           │  │  └─ Scan  auctions
-           │  └─ Aggregate  auction AS key1; COUNT(*)
-           │     └─ Window  [ROWS 9]
-           │        └─ Scan  bids
-           └─ Project  ts, id, seller, category, NULL AS key1, NULL AS COUNT(*)
-              └─ Combine  ANTI
-                 ├─ Window  [ROWS 5]
-                 │  └─ Scan  auctions
-                 └─ Project  auctions.ts, auctions.id, auctions.seller, auctions.category
-                    └─ Join  auctions.id = key1
-                       ├─ Window  [ROWS 5]
-                       │  └─ Scan  auctions
-                       └─ Aggregate  auction AS key1; COUNT(*)
-                          └─ Window  [ROWS 9]
-                             └─ Scan  bids
+        Project  id, key1 AS n
+        └─ Project  ts, id, seller, category, id, COUNT(*), coalesce(COUNT(*), 0) AS key1
+           └─ Combine  UNION ALL
+              ├─ Join  auctions.id = id
+              │  ├─ Window  [ROWS 5]
+              │  │  └─ Scan  auctions
+              │  └─ Aggregate  id; COUNT(*)
+              │     └─ Project  auction AS id, ts, auction, bidder, price
+              │        └─ Filter  auction IS NOT NULL
+              │           └─ Window  [ROWS 9]
+              │              └─ Scan  bids
+              └─ Project  ts, id, seller, category, NULL AS id, NULL AS COUNT(*)
+                 └─ Combine  ANTI
+                    ├─ Window  [ROWS 5]
+                    │  └─ Scan  auctions
+                    └─ Project  auctions.ts, auctions.id, auctions.seller, auctions.category
+                       └─ Join  auctions.id = id
+                          ├─ Window  [ROWS 5]
+                          │  └─ Scan  auctions
+                          └─ Aggregate  id; COUNT(*)
+                             └─ Project  auction AS id, ts, auction, bidder, price
+                                └─ Filter  auction IS NOT NULL
+                                   └─ Window  [ROWS 9]
+                                      └─ Scan  bids
         """,
     ),
     "first rows by what is not selected": (

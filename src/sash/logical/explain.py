@@ -21,6 +21,7 @@ from sash.logical.nodes import (
     Project,
     Scan,
     Sequence,
+    SingleRow,
     Snapshots,
     TableChanges,
     Top,
@@ -117,7 +118,7 @@ def _detail(plan: Plan) -> str:
             return _sequence(plan)
         case Emit():
             return f"every {duration_text(plan.period)}"
-        case Insertions() | Deletions() | Snapshots():
+        case Insertions() | Deletions() | Snapshots() | SingleRow():
             return ""
 
 

@@ -15,7 +15,7 @@ from sash.logical.reached import Reached
 from sash.logical.streams import Updates
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
-from sash.schema import BIGINT, DOUBLE, Field, Kind, Schema, Type, decimal
+from sash.schema import BIGINT, DOUBLE, INT, Field, Kind, Schema, Type, decimal
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,18 @@ class TableChanges:
     def schema(self) -> Schema:
         types = self.input.schema.types
         return Schema(tuple(Field(n, types[place]) for n, place in zip(self.names, self.columns, strict=True)))
+
+
+@dataclass(frozen=True)
+class SingleRow:
+    """What a query without FROM reads: one row, from the beginning of the whole query on.
+
+    The binder makes an aggregate over no rows of it, as soon as it knows what else the whole query reads.
+    """
+
+    @property
+    def schema(self) -> Schema:
+        return Schema((Field("one", INT),))
 
 
 @dataclass(frozen=True)
@@ -365,12 +377,13 @@ class Aggregate:
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
 Plan = (
-    Stream | TableChanges | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Emit | Aggregate
+    Stream | TableChanges | SingleRow | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Emit
+    | Aggregate
 )
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:
-    if isinstance(plan, Scan):
+    if isinstance(plan, Scan | SingleRow):
         return ()
     if isinstance(plan, Join | AsOf | Combine | Minus | Sequence):
         return (plan.left, plan.right)

@@ -26,6 +26,7 @@ from sash.logical.nodes import (
     Plan,
     Project,
     Scan,
+    SingleRow,
     Stream,
     Top,
     Window,
@@ -60,6 +61,8 @@ def leaving(plan: Plan) -> Leaving:
         return _aggregate(plan, leaving(plan.input))
     if isinstance(plan, Top):
         return _top(plan)
+    if isinstance(plan, SingleRow):
+        return NEVER
     return _negation() if isinstance(plan, Minus) else STRICT
 
 

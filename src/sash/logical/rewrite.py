@@ -16,3 +16,11 @@ def read_since(plan: Plan, since: int) -> Plan:
         return replace(plan, since=since)
     children: dict[str, Any] = {n: read_since(getattr(plan, n), since) for n in _CHILDREN if hasattr(plan, n)}
     return replace(plan, **children)
+
+
+def replaced(plan: Plan, old: Plan, new: Plan) -> Plan:
+    """The same plan with another in the place of one of its parts, wherever it is."""
+    if plan == old:
+        return new
+    children: dict[str, Any] = {n: replaced(getattr(plan, n), old, new) for n in _CHILDREN if hasattr(plan, n)}
+    return replace(plan, **children) if any(getattr(plan, n) is not child for n, child in children.items()) else plan

@@ -30,6 +30,7 @@ from sash.logical.nodes import (
     Project,
     Scan,
     Sequence,
+    SingleRow,
     Snapshots,
     TableChanges,
     Top,
@@ -177,6 +178,8 @@ class Placement:
             return replace(below, spec=OverSpec(signed(below.spec), plan.partition, plan.order, plan.calls, plan.names))
         if isinstance(plan, Aggregate):
             return self._aggregate(plan, at_least)
+        if isinstance(plan, SingleRow):
+            raise SashError("a view of constants alone has no input to run on", "let it read a stream or a table")
         # What is shown at an instant depends on the rows of all shards.
         below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
         return replace(below, spec=_in_place(plan, below.spec))

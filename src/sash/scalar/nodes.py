@@ -58,8 +58,10 @@ def columns(expression: Expression) -> Iterator[Column]:
 
 
 def remap(expression: Expression, places: dict[int, int]) -> Expression:
-    """The same expression over an input whose columns lie elsewhere."""
+    """The same expression over an input whose columns lie elsewhere; columns below zero are of no input yet, and stay."""
     if isinstance(expression, Column):
+        if expression.index < 0:
+            return expression
         return Column(places[expression.index], expression.type, expression.name)
     if isinstance(expression, Call):
         arguments = tuple(remap(argument, places) for argument in expression.arguments)

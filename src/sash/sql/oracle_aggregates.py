@@ -39,6 +39,8 @@ _PERCENTILES = ("percentile", "median", "percentile_cont", "percentile_disc")
 
 def rewrite_aggregates(node: exp.Expr, stamps: list[exp.Column]) -> None:
     """Change the aggregates below a node in place; `stamps` are the timestamp columns of the query around them."""
+    if isinstance(node, exp.Select):
+        return  # a subquery has its own turn
     for child in list(node.iter_expressions()):
         rewrite_aggregates(child, stamps)
     if isinstance(node.parent, exp.Filter | exp.WithinGroup) and node.arg_key == "this":

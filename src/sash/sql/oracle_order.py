@@ -14,12 +14,12 @@ _BY_VALUE = (*_FIRST, *_LAST, "nth_value")  # which value depends on the order o
 Names = Callable[[exp.Query], Sequence[str]]  # of the columns of a query's answer, whatever its order
 
 
-def break_ties(query: exp.Select, names: Names) -> None:
-    """Add the whole row to the orders of a query, in place."""
+def break_ties(query: exp.Select, names: Names, width: Callable[[], int]) -> None:
+    """Add the whole row to the orders of a query, in place; `width` counts its columns."""
     windows = list(_windows(query))
     if windows:
-        items = [item for item in query.expressions if item.find(exp.Window) is None]
-        others = [item for item in query.expressions if item.find(exp.Window) is not None]
+        items = [item for item in query.expressions if not _has_own(item)]
+        others = [item for item in query.expressions if _has_own(item)]
         row = [*_row(query, items, names), *(part for item in others for part in _leaves(item.unalias()))]
         row += [part for window in windows for part in _read(window)]
         distinct = {part.sql(): part for part in reversed(row) if not isinstance(part, exp.Literal | exp.Star)}
@@ -27,7 +27,7 @@ def break_ties(query: exp.Select, names: Names) -> None:
         for window in windows:
             _break_tie(window, ties)
     if query.args.get("limit"):
-        break_ties_of_answer(query, len(names(query)))
+        break_ties_of_answer(query, width())
 
 
 def break_ties_of_answer(query: exp.Query, count: int) -> None:
@@ -75,7 +75,7 @@ def _name(window: exp.Window) -> str:
 def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
     """The largest parts without window functions of an expression that has one."""
     for part in () if isinstance(node, exp.Window) else node.iter_expressions():
-        if part.find(exp.Window) is None:
+        if not _has_own(part):
             yield part.copy()
         else:
             yield from _leaves(part)
@@ -100,7 +100,19 @@ def _windows(query: exp.Select) -> Iterator[exp.Window]:
     clauses = [*query.expressions, query.args.get("qualify"), query.args.get("order")]
     for clause in clauses:
         if clause is not None:
-            yield from clause.find_all(exp.Window)
+            yield from _own(clause)
+
+
+def _own(node: exp.Expr) -> Iterator[exp.Window]:
+    """The window functions of an expression, without those of subqueries in it."""
+    if isinstance(node, exp.Window):
+        yield node
+    for part in () if isinstance(node, exp.Query) else node.iter_expressions():
+        yield from _own(part)
+
+
+def _has_own(node: exp.Expr) -> bool:
+    return next(_own(node), None) is not None
 
 
 def _ordered(node: exp.Expr) -> exp.Ordered:

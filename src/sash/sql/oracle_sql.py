@@ -34,6 +34,7 @@ from sash.sql.oracle_aggregates import rewrite_aggregates
 from sash.sql.oracle_as_of import keep_first_of_equals
 from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, OracleSequence
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
+from sash.sql.oracle_scalars import take_only_rows
 from sash.sql.oracle_time import CALL, lengths, mark_time
 from sash.sql.statements import ParsedQuery
 from sash.sql.stream_syntax import (
@@ -102,7 +103,7 @@ class _Rewriter:
         if isinstance(node, exp.Select):
             self._select(node, around)
         elif isinstance(node, exp.Query) and node.args.get("limit"):
-            break_ties_of_answer(node, len(self._schema(node, around)))
+            break_ties_of_answer(node, self._width(node, around))
         for child in list(node.iter_expressions()):
             if child is not clause:
                 self._part(child, around)
@@ -112,12 +113,13 @@ class _Rewriter:
     def _select(self, node: exp.Select, around: _Around) -> None:
         """What must be known about a query before its inputs are replaced."""
         write_out_windows(node)
-        break_ties(node, lambda query: self._schema(query, around).names)
+        break_ties(node, lambda query: self._schema(query, around).names, lambda: self._width(node, around))
         if (group := node.args.get("group")) is not None:
             _spell_out(group)
         for part in node.iter_expressions():
             if not isinstance(part, exp.From | exp.Join):
                 rewrite_aggregates(part, self._stamps(node))
+        take_only_rows(node)
         joins = node.args.get("joins") or []
         for join in joins:
             if join.args.get("method") == "ASOF":
@@ -187,6 +189,8 @@ class _Rewriter:
         return OracleInput(len(self.inputs), None, spec, query)
 
     def _part(self, node: exp.Expr, around: _Around) -> None:
+        if isinstance(node, exp.Values):
+            _name_columns(node)
         is_named = isinstance(node, exp.Table) and node.name.lower() in around.named
         if isinstance(node, exp.Table) and node.name.startswith("input_") and not node.meta:
             return  # replaced already
@@ -239,9 +243,26 @@ class _Rewriter:
             alone.set(part, None)
         return bind(ParsedQuery(_closed(alone, around), self.whole.source), self.catalog).schema
 
+    def _width(self, query: exp.Query, around: _Around) -> int:
+        """How many columns a query has. It may name columns of the query around it, so it is not bound if they can be counted."""
+        first: exp.Expr = query
+        while not isinstance(first, exp.Select):
+            first = first.this
+        is_counted = not any(item.is_star for item in first.expressions)
+        return len(first.expressions) if is_counted else len(self._schema(query, around))
+
     def _pairs(self, first: exp.Expr, join: exp.Join, around: _Around) -> Schema:
         sides = [self._schema(exp.select("*").from_(side.copy()), around) for side in (first, join.this)]
         return Schema(sides[0].fields + sides[1].fields)
+
+
+def _name_columns(node: exp.Values) -> None:
+    """The columns of VALUES as Spark calls them: col1, col2, ..."""
+    alias, first = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier("listed")), node.expressions[0]
+    if not alias.args.get("columns"):
+        width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+        alias.set("columns", [exp.to_identifier(f"col{place}") for place in range(1, width + 1)])
+        node.set("alias", alias)
 
 
 def _spell_out(group: exp.Group) -> None:

@@ -71,8 +71,8 @@ def at(where: exp.Expr | Name) -> Iterator[None]:
     """Gives faults from below SQL, such as a mismatch of types, their place in the text."""
     try:
         yield
-    except SqlError:
-        raise
+    except SqlError as error:
+        raise fault(where, error.message, error.hint) if error.start is None else error from None
     except SashError as error:
         raise fault(where, error.message, error.hint) from None
 

@@ -13,7 +13,7 @@ from sash.scalar.frame import Frame
 from sash.scalar.functions.comparison import equal
 from sash.scalar.functions.function import Function
 from sash.scalar.nodes import Call
-from sash.schema import BOOLEAN, STRING, Type
+from sash.schema import BIGINT, BOOLEAN, STRING, Type
 
 
 def _case_rule(arguments: Arguments) -> tuple[Arguments, Type]:
@@ -96,6 +96,18 @@ def _nullif(frame: Frame, call: Call) -> pa.Array:
     return blank(value, truth(equal(compared, other)))
 
 
+def _only_row_rule(arguments: Arguments) -> tuple[Arguments, Type]:
+    if len(arguments) != 2:
+        raise Mismatch
+    return (arguments[0], implicit(arguments[1], BIGINT)), arguments[0].type
+
+
+def _only_row(frame: Frame, call: Call) -> pa.Array:
+    value, rows = frame.arguments(call)
+    failed = truth(pc.greater(rows, 1))
+    return frame.failing(blank(value, failed), failed, "a subquery that stands for a value has several rows", [rows])
+
+
 def _no_rule(arguments: Arguments) -> tuple[Arguments, Type]:
     raise Mismatch  # a cast is built by sash.scalar.build.cast, for its type is not that of its arguments
 
@@ -118,6 +130,7 @@ FUNCTIONS = (
     Function(("nvl", "ifnull"), "two values of one type", _two_side_by_side, _coalesce),
     Function(("nvl2",), "a value and two values of one type", _nvl2_rule, _nvl2),
     Function(("nullif",), "two values of comparable types", _nullif_rule, _nullif),
+    Function(("only_row",), "a value and a number of rows", _only_row_rule, _only_row),
     Function(("cast",), "a value AS a type", _no_rule, _cast),
     Function(("try_cast",), "a value AS a type", _no_rule, _try_cast),
 )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sash.errors import SqlError, choices
-from sash.scalar.nodes import Column
+from sash.scalar.nodes import Column, Expression
 from sash.sql.binder import aggregate_functions
 from sash.sql.binder.aggregate_functions import bind_call
+from sash.sql.binder.outside import inside, level_of, outside
 from sash.sql.binder.written_calls import BoundCall, written
 from sash.sql.places import fault
 
@@ -40,6 +41,32 @@ def misplaced(node: exp.Expr, clause: str) -> SqlError:
     return fault(node, f"an aggregate is not allowed in {clause}", hint)
 
 
+def of_outer_query(node: exp.Expr, binder: ExpressionBinder) -> Expression | None:
+    """An aggregate of columns of a query around this one belongs to that query: HAVING EXISTS (... WHERE x = MAX(o.y))."""
+    if binder.scope.outer is None or not is_known(node):
+        return None
+    if not any(binder.scope.resolve_outside(column) for column in node.find_all(exp.Column) if column.name != "*"):
+        return None
+    call = bind_call(written(node), binder)
+    level, around = level_of(call.expressions), binder.scope
+    if level is None:
+        return None
+    while around.level > level:
+        assert around.outer is not None
+        around = around.outer
+    if around.aggregates is None:
+        raise misplaced(node, "this part of the query around the subquery")
+    own = call.over(lambda expression: inside(expression, level))
+    return outside(around.aggregates.add_bound(own, node), level)
+
+
+def is_known(node: exp.Expr) -> bool:
+    """Whether a node is an aggregate that there is, with whatever is around it."""
+    while isinstance(node, exp.Filter | exp.WithinGroup):
+        node = node.this
+    return isinstance(node, exp.Anonymous) and aggregate_functions.is_aggregate(node.name.lower())
+
+
 class Aggregates:
     """The aggregate calls of a query; equal calls are one."""
 
@@ -56,7 +83,9 @@ class Aggregates:
             raise fault(node, f"the aggregate {given.name.upper()} is not supported yet", f"aggregates are: {names}")
         if given.user is None and not aggregate_functions.is_aggregate(given.name):
             raise fault(node, f"FILTER and WITHIN GROUP need an aggregate; {given.name.upper()} is none")
-        call = bind_call(given, binder)
+        return self.add_bound(bind_call(given, binder), node)
+
+    def add_bound(self, call: BoundCall, node: exp.Expr) -> Column:
         if call not in self.calls:
             self.columns.append(Column(self.first + len(self.calls), call.type, str(node.sql(dialect="spark"))))
             self.calls.append(call)

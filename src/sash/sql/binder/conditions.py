@@ -26,6 +26,15 @@ def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
+def parts_of(conditions: Sequence[Expression]) -> Iterator[Expression]:
+    """Bound conditions taken apart: BETWEEN is two."""
+    for condition in conditions:
+        if isinstance(condition, Call) and condition.function == "and":
+            yield from parts_of(condition.arguments)
+        else:
+            yield condition
+
+
 def conjunction(conditions: Sequence[Expression]) -> Expression:
     return conditions[0] if len(conditions) == 1 else build.call("and", conditions)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -12,15 +13,22 @@ from sash.sql.catalog import Catalog
 from sash.sql.dialect import default_window
 from sash.sql.window_clause import WindowClause
 
+if TYPE_CHECKING:
+    from sash.sql.binder.scope import Scope
+
 
 @dataclass(frozen=True)
 class Context:
-    """The catalog, the text, the queries that WITH has named, and the window of streams that have none of their own."""
+    """The catalog, the text, the queries that WITH has named, and the window of streams that have none of their own.
+
+    `outer` is what a subquery of an expression sees of the query around it.
+    """
 
     catalog: Catalog
     text: str
     named: Mapping[str, Plan] = field(default_factory=dict)
     window: WindowClause | None = None
+    outer: Scope | None = None
 
     def naming(self, name: str, plan: Plan) -> Context:
         return replace(self, named={**self.named, name.lower(): plan})

@@ -52,7 +52,7 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.Is: forms.is_,
     exp.NullSafeNEQ: forms.differs,
     exp.In: forms.in_,
-    exp.Exists: forms.exists,
+    exp.Exists: lambda binder, node: binder.subquery(node),
     exp.Between: forms.between,
     exp.Like: forms.like,
     exp.ILike: forms.like,
@@ -71,11 +71,12 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.Filter: lambda binder, node: binder.aggregate(node),
     exp.WithinGroup: lambda binder, node: binder.aggregate(node),
     exp.Window: lambda binder, node: binder.number(node),
-    exp.Subquery: lambda binder, node: binder.scalar(node),
+    exp.Subquery: lambda binder, node: binder.subquery(node),
 }
 
 
 TIMES = ("now", "current_timestamp", "localtimestamp", "current_date", "curdate")
+COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)  # what ANY and ALL may follow
 
 
 class ExpressionBinder:
@@ -108,6 +109,8 @@ class ExpressionBinder:
             return constant
         if (length := literals.interval(node)) is not None:
             return forms.length(node, length)
+        if isinstance(node.args.get("expression"), exp.Any | exp.All):
+            return self._quantified(node)
         if (operator := _OPERATORS.get(type(node))) is not None:
             return self.call(node, operator, [self.bind(part) for part in node.iter_expressions()])
         if (form := _FORMS.get(type(node))) is not None:
@@ -141,7 +144,7 @@ class ExpressionBinder:
         if not node.table and node.name.lower() in TIMES and not self.scope.knows(node):
             return self._time(node.name.lower())
         if (outside := self.scope.resolve_outside(node)) is not None:
-            return self._correlated(node, outside)
+            return outside
         column = self.scope.resolve(node)
         self.seen.setdefault(column, node)
         return column if node.table else self.scope.shown(column)
@@ -173,9 +176,12 @@ class ExpressionBinder:
         return Call(function.name, arguments, function.type, function)
 
     def aggregate(self, node: exp.Expr) -> Expression:
+        inner = ExpressionBinder(self.scope, calls.INSIDE)
+        if (outside := calls.of_outer_query(node, inner)) is not None:
+            return outside
         if self.aggregates is None:
             raise calls.misplaced(node, self.clause)
-        return self.aggregates.add(node, ExpressionBinder(self.scope, calls.INSIDE))
+        return self.aggregates.add(node, inner)
 
     def number(self, node: exp.Window) -> Expression:
         if self.numbered is None:
@@ -183,17 +189,16 @@ class ExpressionBinder:
             raise fault(node, f"a window function (OVER) is not allowed in {self.clause}", hint)
         return self.numbered(node)
 
-    def scalar(self, node: exp.Subquery) -> Expression:
-        """A subquery that stands for a value."""
-        if id(node) not in self.scope.scalars:
-            raise not_yet(node, f"a subquery in {self.clause}")
-        return self.scope.scalars[id(node)]
+    def _quantified(self, node: exp.Expr) -> Expression:
+        if not isinstance(node, COMPARED) or not isinstance(node.expression.this, exp.Query):
+            raise not_yet(node.expression)
+        return self.subquery(node)
 
-    def _correlated(self, node: exp.Column, column: Expression) -> Expression:
-        if self.clause != "WHERE":
-            message = f'"{node.sql(dialect="spark")}" is a column of the query around this subquery'
-            raise fault(node, message, "only conditions in the subquery's WHERE may name it")
-        return column
+    def subquery(self, node: exp.Expr) -> Expression:
+        """A subquery that stands for a value, EXISTS, IN, ANY or ALL."""
+        if self.scope.questions is None:
+            raise not_yet(node, f"a subquery in {self.clause}")
+        return self.scope.questions.add(node, self)
 
     def _is_preferred(self, name: str) -> bool:
         found = self.scope.find(name)

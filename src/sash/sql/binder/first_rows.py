@@ -13,7 +13,7 @@ from sash.sql.binder.scope import Input, Scope
 from sash.sql.places import fault
 
 
-def first_rows(node: exp.Query, plan: Plan) -> Plan:
+def first_rows(node: exp.Expr, plan: Plan) -> Plan:
     """The first rows of an answer; only its columns can be ordered by."""
     limit, items = limit_of(node), columns(plan)
     binder = ExpressionBinder(Scope((Input(plan, "", "query"),)), "ORDER BY")

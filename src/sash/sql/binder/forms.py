@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sash.scalar import build
-from sash.scalar.nodes import Column, Expression, Literal
+from sash.scalar.nodes import Expression, Literal
 from sash.schema import BIGINT, INT, STRING, Kind, Type
 from sash.sql.binder import literals
 from sash.sql.binder.support import not_yet, only
@@ -81,23 +81,9 @@ def differs(binder: ExpressionBinder, node: exp.NullSafeNEQ) -> Expression:
 
 def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
     if node.args.get("query"):
-        return _membership(binder, node, "IN with a subquery")
+        return binder.subquery(node)
     only(node, ("this", "expressions"))
     return binder.call(node, "in", [binder.bind(part) for part in (node.this, *node.expressions)])
-
-
-def exists(binder: ExpressionBinder, node: exp.Exists) -> Expression:
-    return _membership(binder, node, "EXISTS")
-
-
-def _membership(binder: ExpressionBinder, node: exp.Expr, what: str) -> Expression:
-    if id(node) not in binder.scope.scalars:
-        hint = "write it in WHERE, or in the select list of a query without groups"
-        raise fault(node, f"{what} is not supported in {binder.clause} here", hint)
-    found = binder.scope.scalars[id(node)]
-    if isinstance(found, Column):
-        binder.seen.setdefault(found, node)
-    return found
 
 
 def between(binder: ExpressionBinder, node: exp.Between) -> Expression:

@@ -9,16 +9,19 @@ A comma binds looser than JOIN, and a join in parentheses is joined by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from sash.scalar.nodes import columns
+from sash.logical.nodes import SingleRow
+from sash.scalar.nodes import Column, columns
 from sash.sql.binder.as_of import AS_OF, AS_OF_LEFT
 from sash.sql.binder.context import Context
 from sash.sql.binder.inputs import BindQuery, bind_input, bind_stream
 from sash.sql.binder.join_conditions import join_conditions
-from sash.sql.binder.join_steps import INNER, Joined, Step
+from sash.sql.binder.join_steps import INNER, KEEPS_LEFT, Joined, Step
 from sash.sql.binder.joins import Part
+from sash.sql.binder.outside import inside, is_of, is_tied, reads
 from sash.sql.binder.scope import Input, Scope
 from sash.sql.binder.sequences import sequence
 from sash.sql.binder.support import not_yet, only
@@ -28,12 +31,12 @@ from sash.sql.stream_syntax import FOLLOWED_BY, MINUS, window_of
 _HIDES_RIGHT = ("SEMI", "ANTI", MINUS)
 
 
-def bind_from(select: exp.Select, context: Context, bind_query: BindQuery, outer: Scope | None) -> Joined:
-    """The inputs of a query in the order of the text."""
+def bind_from(select: exp.Select, context: Context, bind_query: BindQuery, scope: Scope) -> Joined:
+    """The inputs of a query in the order of the text; without FROM, it reads a row that has nothing to name."""
     source = select.args.get("from_")
     if source is None:
-        raise fault(select, "a query needs FROM", "name a stream, a table or a view")
-    return _listed(Scope((), outer=outer), source.this, select.args.get("joins") or (), context, bind_query)
+        return Joined(scope.widened(Input(SingleRow(), "", "row", is_hidden=True)), (Step(INNER, Part(SingleRow(), {0: 0}), ()),))
+    return _listed(scope, source.this, select.args.get("joins") or (), context, bind_query)
 
 
 def _listed(
@@ -54,9 +57,10 @@ def _is_comma(join: exp.Join) -> bool:
 
 
 def _beside(left: Joined, right: Joined) -> Joined:
-    """Two parts of a list: inner joins of both can be put in one order."""
+    """Two parts of a list: inner joins of both can be put in one order; what is LATERAL must come after what it reads."""
     steps = right.steps
-    if any(step.kind != INNER for step in steps):
+    is_lateral = is_tied(steps[0].part.plan, left.scope.level) and all(step.kind in KEEPS_LEFT for step in steps)
+    if any(step.kind != INNER for step in steps) and not is_lateral:
         steps = (Step(INNER, _alone(right, left.scope), ()),)
     return Joined(left.scope.opened(right.scope), (*left.steps, *steps))
 
@@ -67,7 +71,17 @@ def _alone(joined: Joined, before: Scope) -> Part:
         if step.node and any(column.index < before.width for part in step.conditions for column in columns(part)):
             hint = "put the condition into WHERE"
             raise fault(step.node.args.get("on"), "this names an input that is joined later", hint)
+        if any(column.index < before.width for column in _read_by(step, before.level)):
+            raise fault(step.node, "this LATERAL names an input that is joined later", "write the join without parentheses")
     return joined.part(())
+
+
+def _read_by(step: Step, level: int) -> Iterator[Column]:
+    """The columns that a LATERAL step reads of the inputs around it."""
+    for expression in reads(step.part.plan):
+        for column in columns(expression):
+            if is_of(column, level):
+                yield from columns(inside(column, level))
 
 
 def _chain(
@@ -112,7 +126,9 @@ def _item(scope: Scope, node: exp.Expr, context: Context, bind_query: BindQuery)
     if (inner := _join_inside(node)) is not None:
         nested = _listed(scope.fenced(), *inner, context, bind_query)
         return scope.opened(nested.scope), _alone(nested, scope)
-    wider = _widened(scope, bind_input(node, context, bind_query), node)
+    is_lateral = isinstance(node, exp.Lateral)
+    around = replace(context, outer=replace(scope, first=0)) if is_lateral else context
+    wider = _widened(scope, bind_input(node, around, bind_query), node)
     places = {column.index: place for place, column in enumerate(wider.columns(len(scope.inputs)))}
     return wider, Part(wider.inputs[-1].plan, places)
 

@@ -9,8 +9,8 @@ GROUPING SETS, ROLLUP and CUBE are the union of one aggregate for every set, wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -19,6 +19,7 @@ from sash.logical.expression_text import expression_text
 from sash.logical.nodes import Aggregate, Combination, Combine, Plan, Project
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns
 from sash.sql.binder import projections
+from sash.sql.binder.asked import is_asked
 from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.items import Item
@@ -34,21 +35,19 @@ class Groups:
     keys: tuple[Expression, ...]
     calls: Aggregates
     names: tuple[str, ...]
-    scalars: tuple[Column, ...] = ()  # of subqueries in expressions over the groups; they come after the calls
 
     def over(self, expression: Expression, seen: dict[Column, exp.Expr]) -> Expression:
-        """An expression over the inputs as one over the groups."""
+        """An expression over the inputs as one over the groups; what comes from elsewhere stays as it is."""
         if expression in self.keys:
             place = self.keys.index(expression)
             return Column(place, expression.type, self.names[place])
         if isinstance(expression, Call):
             arguments = tuple(self.over(argument, seen) for argument in expression.arguments)
-            return Call(expression.function, arguments, expression.type)
+            return replace(expression, arguments=arguments)
         if isinstance(expression, Literal):
             return expression
-        if expression in self.scalars:
-            place = len(self.names) + self.scalars.index(expression)
-            return Column(place, expression.type, expression.name)
+        if expression.index < 0 or is_asked(expression):
+            return expression
         if expression.index < self.calls.first:
             raise _ungrouped(expression, seen)
         place = len(self.keys) + expression.index - self.calls.first
@@ -64,14 +63,23 @@ def group_keys(
     return tuple(_key(node, binder, items, first_call) for node in nodes)
 
 
-def make_groups(
-    keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item], scalars: Sequence[Column]
-) -> Groups:
+def outside_keys(expression: Expression, keys: Sequence[Expression]) -> Iterator[Expression]:
+    """The parts of an expression that no key covers."""
+    if expression in keys:
+        return
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from outside_keys(argument, keys)
+    else:
+        yield expression
+
+
+def make_groups(keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item]) -> Groups:
     """Names come from the select list, where an item is just a key or a call."""
     outputs = [*keys, *calls.columns]
     chosen = {item.expression: item.name for item in reversed(items)}
     names = tuple(chosen.get(output, expression_text(output)) for output in outputs)
-    return Groups(keys, calls, names, tuple(scalars))
+    return Groups(keys, calls, names)
 
 
 def aggregate(part: Part, groups: Groups) -> Aggregate:
@@ -108,7 +116,7 @@ def _key(node: exp.Expr, binder: ExpressionBinder, items: Sequence[Item], first_
     key = _ordinal(node, items)
     if key is None:
         key = binder.bind(node)
-    if any(column.index >= first_call for column in columns(key)):
+    if any(column.index >= first_call and not is_asked(column) for column in columns(key)):
         raise fault(node, "an aggregate is not allowed in GROUP BY")
     return key
 

@@ -3,6 +3,8 @@
     bids [RANGE 5 MINUTES]      Window(Scan)                a stream without a window has the query's, or is unbounded
     services                    Scan                        a table has none
     totals                      the view's plan             a view is a relation, exact whatever it EMITs
+    VALUES (1, 'a'), (2, 'b')   a union of single rows      columns are col1, col2 unless named
+    LATERAL (SELECT ...)        the query's plan            which reads columns of the inputs before it
     totals [ROWS 10]            Window(Insertions(plan))    with a window: the stream of its insertions
     DSTREAM(totals) [ROWS 10]   Window(Deletions(plan))     ISTREAM, DSTREAM and RSTREAM say which stream
 """
@@ -33,6 +35,7 @@ from sash.sql.binder.context import Context
 from sash.sql.binder.projections import rename
 from sash.sql.binder.scope import Input
 from sash.sql.binder.support import not_yet, only
+from sash.sql.binder.values import bind_values
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.places import at, fault
 from sash.sql.stream_syntax import StreamOf, stream_kind, window_of
@@ -94,7 +97,18 @@ def _bare(node: exp.Expr, context: Context, bind_query: BindQuery) -> Input:
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         only(node, ("this", "alias"))
         return Input(bind_query(node.this, context), "", "subquery")
+    if isinstance(node, exp.Lateral):
+        return _lateral(node, context, bind_query)
+    if isinstance(node, exp.Values):
+        return Input(bind_values(node), "", "list of values")
     raise not_yet(node, "a join in parentheses") if isinstance(node, exp.Subquery) else not_yet(node)
+
+
+def _lateral(node: exp.Lateral, context: Context, bind_query: BindQuery) -> Input:
+    only(node, ("this", "alias"))
+    if not isinstance(node.this, exp.Subquery):
+        raise not_yet(node, "LATERAL with a function")
+    return Input(bind_query(node.this, context), "", "subquery")
 
 
 def _named(node: exp.Table, context: Context) -> Input:

@@ -10,38 +10,61 @@ Equal left rows find the same matches, so that the rows of pairs, cut to the lef
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from sash.logical.nodes import Combination, Combine, Plan, Project
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BOOLEAN, INT, Schema
-from sash.sql.binder.joins import Match, Part, match
+from sash.sql.binder.joins import Late, Match, Part, match
 from sash.sql.binder.projections import columns, cut, distinct, project
 
 _TOLD = ((Combination.SEMI, True), (Combination.ANTI, False))
 
 
-def semi(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
+@dataclass(frozen=True)
+class Pair:
+    """A value on the left and a choice on the right, and how they are compared."""
+
+    comparison: str
+    value: Expression
+    choice: Expression
+
+    @property
+    def condition(self) -> Expression:
+        return build.call(self.comparison, [self.value, self.choice])
+
+    @property
+    def possible(self) -> Expression:
+        """Whether they compare so, or might if a NULL were known."""
+        return build.call("not", [build.call("is_false", [self.condition])])
+
+
+def inner(left: Part, right: Part, conditions: Sequence[Expression], late: Late = None) -> Part:
+    """The pairs."""
+    return match(left, right, conditions, late).pairs()
+
+
+def semi(left: Part, right: Part, conditions: Sequence[Expression], late: Late = None) -> Part:
     """The left rows with a match."""
-    found = match(left, right, conditions)
+    found = match(left, right, conditions, late)
     return _combined(found.left, _matched(found, found.left.width), Combination.SEMI)
 
 
-def anti(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
+def anti(left: Part, right: Part, conditions: Sequence[Expression], late: Late = None) -> Part:
     """The left rows without a match."""
-    found = match(left, right, conditions)
+    found = match(left, right, conditions, late)
     return _combined(found.left, _matched(found, found.left.width), Combination.ANTI)
 
 
-def not_in(left: Part, right: Part, value: Expression, choice: Expression, others: Sequence[Expression]) -> Part:
-    """The left rows for which `value NOT IN (choices)` is true: nothing is equal, and nothing might be.
+def not_any(left: Part, right: Part, pairs: Sequence[Pair], others: Sequence[Expression]) -> Part:
+    """The left rows for which `values = ANY (choices)` is false: nothing compares so, and nothing might.
 
-    A NULL on the right might be equal to any value, a NULL value to anything on the right.
+    A NULL on the right might compare so with any value, a NULL value with anything on the right.
     """
-    found = match(left, right, [build.call("equal", [value, choice]), *others])
-    return _combined(found.left, _doubtful(found, right, value, choice, others), Combination.ANTI)
+    found = match(left, right, [*(pair.condition for pair in pairs), *others])
+    return _combined(found.left, _doubtful(found, right, pairs, others), Combination.ANTI)
 
 
 def exists_value(left: Part, right: Part, conditions: Sequence[Expression], column: int) -> Part:
@@ -52,13 +75,11 @@ def exists_value(left: Part, right: Part, conditions: Sequence[Expression], colu
     return _told(parts, column)
 
 
-def in_value(
-    left: Part, right: Part, value: Expression, choice: Expression, others: Sequence[Expression], column: int
-) -> Part:
-    """The left rows, with the value of `value IN (choices)`, which is NULL if nothing is equal but something might be."""
-    found = match(left, right, [build.call("equal", [value, choice]), *others])
+def any_value(left: Part, right: Part, pairs: Sequence[Pair], others: Sequence[Expression], column: int) -> Part:
+    """The left rows, with the value of `values = ANY (choices)`: NULL if nothing compares so but something might."""
+    found = match(left, right, [*(pair.condition for pair in pairs), *others])
     matched = _matched(found, found.left.width)
-    doubtful = _doubtful(found, right, value, choice, others)
+    doubtful = _doubtful(found, right, pairs, others)
     without = _combined(found.left, matched, Combination.ANTI)
     parts = [
         (_combined(found.left, matched, Combination.SEMI), True),
@@ -68,16 +89,16 @@ def in_value(
     return _told(parts, column)
 
 
-def left_outer(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
-    return _outer(match(left, right, conditions), keeps_left=True, keeps_right=False)
+def left_outer(left: Part, right: Part, conditions: Sequence[Expression], late: Late = None) -> Part:
+    return _outer(match(left, right, conditions, late), keeps_left=True, keeps_right=False)
 
 
-def right_outer(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
-    return _outer(match(left, right, conditions), keeps_left=False, keeps_right=True)
+def right_outer(left: Part, right: Part, conditions: Sequence[Expression], late: Late = None) -> Part:
+    return _outer(match(left, right, conditions, late), keeps_left=False, keeps_right=True)
 
 
-def full_outer(left: Part, right: Part, conditions: Sequence[Expression]) -> Part:
-    return _outer(match(left, right, conditions), keeps_left=True, keeps_right=True)
+def full_outer(left: Part, right: Part, conditions: Sequence[Expression], late: Late = None) -> Part:
+    return _outer(match(left, right, conditions, late), keeps_left=True, keeps_right=True)
 
 
 def _outer(found: Match, keeps_left: bool, keeps_right: bool) -> Part:
@@ -99,7 +120,7 @@ def _padded(alone: Plan, expressions: tuple[Expression, ...], pairs: Part) -> Pl
 
 def _matched(found: Match, width: int) -> Plan:
     """The left rows of the pairs; without a residual one right row for every key is enough."""
-    if found.residual:
+    if found.residual or found.late:
         return cut(found.pairs().plan, 0, width)
     right = found.right.filtered(found.right_only)
     keys = tuple(columns(right.plan)[key] for key in found.right_keys)
@@ -109,13 +130,13 @@ def _matched(found: Match, width: int) -> Plan:
     return cut(replace(found, right=Part(once, {}), right_keys=places, right_only=()).pairs().plan, 0, width)
 
 
-def _doubtful(
-    found: Match, right: Part, value: Expression, choice: Expression, others: Sequence[Expression]
-) -> Plan:
-    """The left rows of the pairs, and those that a NULL might be equal to."""
+def _doubtful(found: Match, right: Part, pairs: Sequence[Pair], others: Sequence[Expression]) -> Plan:
+    """The left rows of the pairs, and those that a NULL might make some of."""
     width = found.left.width
+    if len(pairs) > 1:
+        return _matched(match(found.left, right, [*(pair.possible for pair in pairs), *others]), width)
     doubtful = _matched(found, width)
-    for side in (choice, value):
+    for side in (pairs[0].choice, pairs[0].value):
         missing = match(found.left, right, [build.call("is_null", [side]), *others])
         doubtful = _union(doubtful, _matched(missing, width))
     return doubtful

@@ -8,13 +8,13 @@ The limit comes from conditions on the number: above a subquery, or in QUALIFY. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sash.logical.nodes import Filter, Plan, Project, Top
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns, remap
 from sash.schema import BIGINT
-from sash.sql.binder.conditions import FALSE, conjunction
+from sash.sql.binder.conditions import FALSE, conjunction, parts_of
 
 UNLIMITED = 2**63 - 1
 NUMBER = Column(1 << 40, BIGINT, "ROW_NUMBER()")  # stands for the number until it has a place
@@ -54,22 +54,13 @@ class Bounds:
 def bounds(conditions: Sequence[Expression], number: int) -> tuple[Bounds, list[Expression]]:
     """What conditions say about the column of the number, and those that say something else."""
     found, rest = Bounds(), []
-    for condition in _parts(conditions):
+    for condition in parts_of(conditions):
         said = _comparison(condition, number)
         if said is None:
             rest.append(condition)
         else:
             found = found.under(*said)
     return found, rest
-
-
-def _parts(conditions: Sequence[Expression]) -> Iterator[Expression]:
-    """Conditions taken apart: BETWEEN is two."""
-    for condition in conditions:
-        if isinstance(condition, Call) and condition.function == "and":
-            yield from _parts(condition.arguments)
-        else:
-            yield condition
 
 
 def filtered(plan: Plan, conditions: Sequence[Expression]) -> Plan:

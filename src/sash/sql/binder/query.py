@@ -18,6 +18,7 @@ from sash.sql.binder.projections import rename
 from sash.sql.binder.select import bind_select
 from sash.sql.binder.set_operations import bind_set_operation
 from sash.sql.binder.support import not_yet, only
+from sash.sql.binder.values import bind_values
 from sash.sql.catalog import Catalog
 from sash.sql.macros import expand_macros
 from sash.sql.places import Name, at, fault, within
@@ -49,6 +50,8 @@ def bind_query(node: exp.Expr, context: Context) -> Plan:
         return bind_select(node, _with(node, context.inside(node)), bind_query)
     if isinstance(node, exp.SetOperation):
         return bind_set_operation(node, _with(node, context.inside(node)), bind_query)
+    if isinstance(node, exp.Values):
+        return first_rows(node, bind_values(node))
     raise not_yet(node)
 
 

@@ -2,7 +2,7 @@
 
 The columns of all inputs are numbered through, in the order of the text. Expressions are bound to these numbers; how
 the inputs are joined is decided later and moves the columns to where the join puts them. In a subquery a name that no
-input has may mean a column of the query around it: column n of that query is then numbered -1 - n.
+input has may mean a column of the queries around it (`outside.py` says how it is numbered).
 """
 
 from __future__ import annotations
@@ -11,14 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sash.errors import SqlError, choices
 from sash.logical.nodes import Plan
 from sash.scalar import build
-from sash.scalar.nodes import Column, Expression, columns, remap
+from sash.scalar.nodes import Column, Expression
+from sash.sql.binder.outside import outside, substituted
 from sash.sql.places import Name, fault, name_of
+
+if TYPE_CHECKING:
+    from sash.sql.binder.asked import Questions
+    from sash.sql.binder.calls import Aggregates
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,8 @@ class Scope:
 
     `starred` is what `*` means, in Spark's order: the columns that USING has merged come before all others that it joins.
     `merged` leads from a column that USING has hidden to the one that stands for it. `twins` are the columns that stand
-    in for a column of USING where it is NULL because FULL JOIN found no row. `scalars` are the values of subqueries in
-    expressions, by the identity of their nodes. `outer` is the query around a subquery.
+    in for a column of USING where it is NULL because FULL JOIN found no row. `questions` collects the subqueries of its
+    expressions. `outer` is the query around a subquery, `aggregates` are its aggregates where the subquery may have some.
     """
 
     inputs: tuple[Input, ...]
@@ -55,8 +61,9 @@ class Scope:
     starred: tuple[Column, ...] = ()
     merged: Mapping[int, int] = field(default_factory=dict)
     twins: Mapping[int, tuple[Column, ...]] = field(default_factory=dict)
-    scalars: Mapping[int, Expression] = field(default_factory=dict)
+    questions: Questions | None = None
     outer: Scope | None = None
+    aggregates: Aggregates | None = None
 
     def widened(self, item: Input) -> Scope:
         wider = replace(self, inputs=(*self.inputs, item))
@@ -121,12 +128,22 @@ class Scope:
         raise self._ambiguous(node, found) if found else self.unknown(node)
 
     def resolve_outside(self, node: exp.Column) -> Expression | None:
-        """What a name means in the query around this one, where it means nothing here."""
-        if self.outer is None or self.knows(node) or not self.outer.knows(node):
+        """What a name means in the nearest query around this one that knows it, where it means nothing here."""
+        around = self
+        while not around.knows(node):
+            if around.outer is None:
+                return None
+            around = around.outer
+        if around is self:
             return None
-        column = self.outer.resolve(node)
-        meant = column if node.table else self.outer.shown(column)
-        return remap(meant, {part.index: -1 - part.index for part in columns(meant)})
+        column = around.resolve(node)
+        meant = column if node.table else around.shown(column)
+        return substituted(meant, lambda part: outside(part, around.level))
+
+    @property
+    def level(self) -> int:
+        """How many queries are around this one."""
+        return 0 if self.outer is None else self.outer.level + 1
 
     def knows(self, node: exp.Column) -> bool:
         if node.table:

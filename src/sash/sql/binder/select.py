@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sash.logical.nodes import Join, Plan
+from sash.logical.nodes import Plan
 from sash.logical.over import WindowFunction
-from sash.scalar.nodes import Column, Expression, columns
+from sash.scalar.nodes import Column, Expression
+from sash.sql.binder.asked import Questions, asks
 from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.conditions import conjuncts
 from sash.sql.binder.context import Context
-from sash.sql.binder.correlation import membership
 from sash.sql.binder.expressions import ExpressionBinder
-from sash.sql.binder.flags import Flag, with_flags
 from sash.sql.binder.from_clause import bind_from
 from sash.sql.binder.grouping_sets import Grouping, grouping
-from sash.sql.binder.groups import Groups, aggregate, aggregate_sets, group_keys, make_groups
+from sash.sql.binder.groups import Groups, aggregate, aggregate_sets, group_keys, make_groups, outside_keys
 from sash.sql.binder.inputs import BindQuery
 from sash.sql.binder.items import bind_items
+from sash.sql.binder.join_steps import Joined
 from sash.sql.binder.joins import Part
 from sash.sql.binder.named_windows import write_out_windows
 from sash.sql.binder.numbering import NUMBER, UNLIMITED, Bounds, bounds, filtered
@@ -28,9 +28,8 @@ from sash.sql.binder.ordering import Limit, Ordering, limit_of, orderings
 from sash.sql.binder.output import Numbering, Output
 from sash.sql.binder.over import Overs
 from sash.sql.binder.projections import distinct
-from sash.sql.binder.scalars import Scalars, with_scalars
 from sash.sql.binder.scope import Scope
-from sash.sql.binder.subqueries import MembershipBinder
+from sash.sql.binder.subqueries import Subqueries
 from sash.sql.binder.support import only
 from sash.sql.binder.windowed import around_windows, has_window, with_windows
 from sash.sql.places import fault
@@ -45,42 +44,20 @@ Over = Callable[[Expression], Expression]
 def bind_select(node: exp.Select, context: Context, bind_query: BindQuery) -> Plan:
     only(node, _KNOWN)
     write_out_windows(node)
-    scalars = with_scalars(node, bind_from(node, context, bind_query, None), context, bind_query)
-    joined, flags = with_flags(node, scalars.joined)
-    scalars = replace(scalars, joined=joined)
-    part = _filtered(node.args.get("where"), scalars, flags, context, bind_query)
-    return _Select(node, scalars, part, context.text).plan()
-
-
-def _filtered(
-    where: exp.Expr | None, scalars: Scalars, flags: Sequence[Flag], context: Context, bind_query: BindQuery
-) -> Part:
-    """The inputs joined, under what WHERE demands; what it asks of subqueries comes last."""
-    scope = scalars.joined.scope
-    nodes = [] if where is None else list(conjuncts(where.this))
-    asked = [(node, membership(node)) for node in nodes]
-    binder = ExpressionBinder(scope, "WHERE")
-    conditions = [binder.condition(node) for node, found in asked if found is None]
-    told = {flag.column for flag in flags}
-    late = [condition for condition in conditions if any(column in told for column in columns(condition))]
-    part = scalars.joined.part([condition for condition in conditions if condition not in late])
-    memberships = MembershipBinder(scope, context, bind_query)
-    for _, found in asked:
-        if found is not None:
-            part = memberships.apply(part, found)
-    for flag in flags:
-        part = memberships.tell(part, flag)
-    return part.filtered(late)
+    questions = Questions(context, bind_query)
+    joined = bind_from(node, context, bind_query, Scope((), questions=questions, outer=context.outer))
+    return _Select(node, joined, Subqueries(questions), context.text).plan()
 
 
 class _Select:
     """A query whose inputs are joined: what is left is its select list, its groups and its order."""
 
-    def __init__(self, node: exp.Select, scalars: Scalars, part: Part, text: str) -> None:
+    def __init__(self, node: exp.Select, joined: Joined, subqueries: Subqueries, text: str) -> None:
         self.node = node
-        self.scope: Scope = scalars.joined.scope
-        self.scalars = scalars
-        self.part = part
+        self.joined = joined
+        self.scope: Scope = joined.scope
+        self.subqueries = subqueries
+        self.where = _conditions(node.args.get("where"), ExpressionBinder(self.scope, "WHERE"))
         self.calls = Aggregates(self.scope.width)
         self.aliases: dict[str, Expression] = {}
         self.overs = Overs(self.scope, self.calls, self.aliases)
@@ -126,7 +103,20 @@ class _Select:
         """What the select list reads, and how expressions over the inputs become expressions over that."""
         if self.calls.columns or self.node.args.get("group") or self.node.args.get("having"):
             return self._grouped()
-        return self.part.plan, self.part.over
+        part = self._rows(self._shown())
+        return part.plan, part.over
+
+    def _rows(self, expressions: Sequence[Expression]) -> Part:
+        """The inputs joined, under what WHERE demands, with the subqueries that expressions read."""
+        plain = [condition for condition in self.where if not asks(condition)]
+        asking = [condition for condition in self.where if asks(condition)]
+        return self.subqueries.told(self.subqueries.kept(self.joined.part(plain), asking), expressions)
+
+    def _shown(self) -> list[Expression]:
+        """What is read of the rows, or of the groups."""
+        windows = [part for call in self.overs.calls for part in call.expressions]
+        shown = [*(item.expression for item in self.items), *(part.expression for part in self.order)]
+        return [*shown, *windows, *self.qualify]
 
     def _grouped(self) -> tuple[Plan, Over]:
         sets = grouping(self.node.args.get("group"))
@@ -134,18 +124,20 @@ class _Select:
         keys = tuple(dict.fromkeys(named))
         binder = self._clause("HAVING", lambda column: column in keys)
         having = _conditions(self.node.args.get("having"), binder)
-        groups = make_groups(keys, self.calls, self.items, [column for column, _ in self.scalars.above])
+        groups = make_groups(keys, self.calls, self.items)
         seen = self.binder.seen | binder.seen
-        plan = self._groups(groups, sets, named)
-        for _, scalar in self.scalars.above:
-            plan = Join(plan, scalar, (), ())
-        kept = [groups.over(condition, seen) for condition in having]
-        return filtered(plan, kept), lambda expression: groups.over(expression, seen)
+        read = [argument for call in self.calls.calls for argument in call.expressions]
+        plan = self._groups(self._rows([*keys, *read]), groups, sets, named)
+        part = Part(plan, {place: place for place in range(len(plan.schema))})
+        above = Subqueries(self.subqueries.questions, lambda expression: groups.over(expression, seen))
+        part = above.kept(part, having)
+        part = above.told(part, [each for shown in self._shown() for each in outside_keys(shown, keys)])
+        return part.plan, lambda expression: part.over(groups.over(expression, seen))
 
-    def _groups(self, groups: Groups, sets: Grouping, named: Sequence[Expression]) -> Plan:
+    def _groups(self, part: Part, groups: Groups, sets: Grouping, named: Sequence[Expression]) -> Plan:
         if len(sets.sets) == 1:
-            return aggregate(self.part, groups)
-        return aggregate_sets(self.part, groups, [frozenset(named[place] for place in one) for one in sets.sets])
+            return aggregate(part, groups)
+        return aggregate_sets(part, groups, [frozenset(named[place] for place in one) for one in sets.sets])
 
     def _clause(self, name: str, prefers: Callable[[Column], bool] = lambda column: False) -> ExpressionBinder:
         """A binder for a clause that may use aliases, aggregates and numbers."""
@@ -177,5 +169,5 @@ def _mapped(part: Ordering, over: Over) -> Ordering:
 
 
 def _conditions(clause: exp.Expr | None, binder: ExpressionBinder) -> list[Expression]:
-    """What HAVING or QUALIFY demands."""
+    """What WHERE, HAVING or QUALIFY demands."""
     return [] if clause is None else [binder.condition(part) for part in conjuncts(clause.this)]

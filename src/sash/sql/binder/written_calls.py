@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -58,6 +59,11 @@ class BoundCall:
     @property
     def type(self) -> Type:
         return self.placed(dict.fromkeys(self.expressions, 0)).type
+
+    def over(self, replacement: Callable[[Expression], Expression]) -> BoundCall:
+        """The call of other arguments."""
+        argument, second = (None if part is None else replacement(part) for part in (self.argument, self.second))
+        return replace(self, argument=argument, second=second)
 
     def placed(self, places: dict[Expression, int]) -> AggregateCall:
         """The call over a plan that has its arguments as columns."""

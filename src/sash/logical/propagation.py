@@ -22,7 +22,6 @@ from sash.logical.nodes import (
     Emit,
     Filter,
     Join,
-    Minus,
     Plan,
     Project,
     Scan,

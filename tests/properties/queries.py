@@ -81,7 +81,7 @@ class Maker:
         if types is None and self._one_in(3):
             return self._grouped(depth, is_outermost)
         plain: list[Callable[[int, Sequence[Type] | None], Answer]] = [
-            self._select, self._select, self._join, self._outer_join, self._filtered_by_query, self._set_operation, self._first_rows,
+            self._select, self._select, self._join, self._outer_join, self._filtered_by_query, self._correlated, self._set_operation, self._first_rows,
             self._numbered, self._distinct, self._sequence, self._minus,
         ]  # fmt: skip
         return self._draw(st.sampled_from(plain))(depth, types)
@@ -144,6 +144,74 @@ class Maker:
         wanted = self._types(scope) if types is None else types
         items = ", ".join(f"{self._draw(expression(type_, scope))} AS c{n}" for n, type_ in enumerate(wanted))
         return Answer(f"SELECT {items} FROM {source.sql} {x} WHERE {where}", tuple(wanted))
+
+    def _correlated(self, depth: int, types: Sequence[Type] | None) -> Answer:
+        """Subqueries that name columns of the query around them: as values, as conditions, in FROM."""
+        source, x = self._named(depth)
+        scope = self._scope(source, x)
+        way = self._draw(st.sampled_from(["VALUE", "VALUE", "CONDITION", "CONDITION", "LATERAL", "GROUPS"]))
+        if way == "VALUE":
+            inner, type_ = self._single_value(scope, depth)
+            return self._projected(f"FROM (SELECT *, ({inner}) AS w FROM {source.sql} {x}) {x}", [*scope, Column(f"{x}.w", type_)], types)
+        if way == "LATERAL":
+            inner, y = self._tied_query(scope, depth), self._alias()
+            join = self._draw(st.sampled_from(["CROSS JOIN LATERAL ({}) {}", "LEFT JOIN LATERAL ({}) {} ON true"]))
+            found = [*scope, *(Column(f"{y}.{name}", type_) for name, type_ in inner.columns)]
+            return self._projected(f"FROM {source.sql} {x} {join.format(inner.sql, y)}", found, types)
+        if way == "GROUPS" and types is None:
+            key = self._draw(st.sampled_from(scope))
+            inner, _ = self._single_value([key], depth, BIGINT)
+            text = f"SELECT {key.text} AS c0, COUNT(*) AS c1 FROM {source.sql} {x} GROUP BY {key.text} HAVING COUNT(*) >= ({inner})"
+            return Answer(text, (key.type, BIGINT))
+        wanted = self._types(scope) if types is None else types
+        items = ", ".join(f"{self._draw(expression(type_, scope))} AS c{n}" for n, type_ in enumerate(wanted))
+        where = self._asked(scope, depth)
+        if self._one_in(3):
+            where = f"{where} OR {self._draw(condition(scope))}"
+        return Answer(f"SELECT {items} FROM {source.sql} {x} WHERE {where}", tuple(wanted))
+
+    def _asked(self, scope: Sequence[Column], depth: int) -> str:
+        """A condition on a subquery that names columns of the scope."""
+        inner = self._tied_query(scope, depth)
+        found = [column for column in scope if column.type == inner.types[0]]
+        if not found or self._one_in(3):
+            return f"{self._draw(st.sampled_from(['EXISTS', 'NOT EXISTS']))} ({inner.sql})"
+        column, y = self._draw(st.sampled_from(found)), self._alias()
+        how = self._draw(st.sampled_from(["IN", "NOT IN", "= ANY", "<> ALL", "< ANY", ">= ALL"]))
+        return f"{column.text} {how} (SELECT {y}.c0 FROM ({inner.sql}) {y})"
+
+    def _tied_query(self, outer: Sequence[Column], depth: int) -> Answer:
+        """A query that names columns of a scope around it, below one or two operators."""
+        other, y = self._named(max(0, depth - 1))
+        inner = self._scope(other, y)
+        where = self._draw(equality(outer, inner)) if self._one_in(2) else self._draw(condition([*outer, *inner]))
+        if depth and self._one_in(4):
+            where = f"{where} AND {self._asked([*outer, *inner], depth - 1)}"
+        wanted = self._types(inner)
+        items = ", ".join(f"{self._draw(expression(type_, [*outer, *inner]))} AS c{n}" for n, type_ in enumerate(wanted))
+        plain = Answer(f"SELECT {items} FROM {other.sql} {y} WHERE {where}", tuple(wanted))
+        way = self._draw(st.integers(0, 7))
+        if way == 0:
+            return Answer(f"{plain.sql} ORDER BY c0 LIMIT {self._draw(st.integers(1, 2))}", plain.types)
+        if way == 1:
+            again = f"SELECT {items} FROM {other.sql} {y} WHERE {self._draw(condition([*outer, *inner]))}"
+            how = self._draw(st.sampled_from(["UNION ALL", "UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL"]))
+            return Answer(f"SELECT * FROM ({plain.sql} {how} {again}) {self._alias()}", plain.types)
+        if way == 2:
+            z = self._alias()
+            return Answer(f"SELECT {z}.c0, COUNT(*) AS c1 FROM ({plain.sql}) {z} GROUP BY {z}.c0", (plain.types[0], BIGINT))
+        if way == 3:
+            return Answer(plain.sql.replace("SELECT", "SELECT DISTINCT", 1), plain.types)
+        return plain
+
+    def _single_value(self, outer: Sequence[Column], depth: int, type_: Type | None = None) -> tuple[str, Type]:
+        """A query that stands for a value: an aggregate, or a column of which there may be several rows."""
+        inner, y = self._tied_query(outer, depth), self._alias()
+        if type_ is not None or self._one_in(2):
+            return f"SELECT COUNT({y}.c0) FROM ({inner.sql}) {y}", BIGINT
+        if self._one_in(2):
+            return f"SELECT MAX({y}.c0) FROM ({inner.sql}) {y}", inner.types[0]
+        return f"SELECT {y}.c0 FROM ({inner.sql}) {y}", inner.types[0]
 
     def _set_operation(self, depth: int, types: Sequence[Type] | None) -> Answer:
         left = self.query(max(0, depth - 1), types)

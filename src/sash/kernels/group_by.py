@@ -82,7 +82,8 @@ def group_rows(
                 following = cells[group, LINK]
                 if ts[row - 1] >= begin:
                     if len(texts) and not make_texts(
-                        group, calls, sets, cells, nodes, starts, lengths, heap, separators, texts, text_count, buffer
+                        group, calls, sets, cells, nodes, beside, starts, lengths, heap, separators, texts, text_count,
+                        buffer,
                     ):
                         break
                     stop = _show(

@@ -23,7 +23,15 @@ from sash.kernels.nodes import value_of
 from sash.kernels.ranks import SUM, find_rank
 from sash.kernels.ratios import ratio_to_double
 from sash.kernels.rounding import EXACT_LIMBS, quotient_to_double, take_exact, take_limbs
-from sash.physical.group_by import BY_DOUBLE, CALL_DENOMINATOR, CALL_NUMERATOR, CALL_PART, CALL_SCALE, SET_ORDER
+from sash.physical.group_by import (
+    BY_DOUBLE,
+    CALL_DENOMINATOR,
+    CALL_IS_DESCENDING,
+    CALL_NUMERATOR,
+    CALL_PART,
+    CALL_SCALE,
+    SET_ORDER,
+)
 
 SPARE = 96  # cells for a sum that no group has
 _LIMBS = 5  # where the limbs of a sum of doubles lie in them
@@ -31,10 +39,11 @@ _LIMBS = 5  # where the limbs of a sum of doubles lie in them
 
 @kernel
 def discrete(nodes: Int64s, root: int, calls: Int64s, call: int, sets: Int64s) -> tuple[int, int]:
-    """The lanes of the first value up to which at least the fraction of all rows lies."""
+    """The lanes of the first value up to which, or down to which, at least the fraction of all rows lies."""
     numerator, denominator = calls[call, CALL_NUMERATOR], calls[call, CALL_DENOMINATOR]
-    rows = (numerator * nodes[root, SUM] + denominator - 1) // denominator
-    return value_of(nodes, find_rank(nodes, root, max(rows, 1) - 1), sets)
+    rows = max((numerator * nodes[root, SUM] + denominator - 1) // denominator, 1)
+    rank = nodes[root, SUM] - rows if calls[call, CALL_IS_DESCENDING] else rows - 1
+    return value_of(nodes, find_rank(nodes, root, rank), sets)
 
 
 @kernel

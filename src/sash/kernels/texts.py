@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import kernel
-from sash.kernels.nodes import MAJOR, Bytes, value_of
+from sash.kernels.nodes import BESIDE_MAJOR, MAJOR, Bytes, value_of
 from sash.kernels.ranks import SUM, find_rank, own_rows
 from sash.physical.group_by import (
     CALL_CELL,
     CALL_IS_LIST,
     CALL_KIND,
+    CALL_PART,
     CALL_ROOT,
     CALL_SEPARATOR,
     CALL_SEPARATOR_END,
+    NOTHING_BESIDE,
+    SET_BESIDE,
     TEXT,
 )
 
@@ -26,8 +29,8 @@ TEXT_END, TEXT_GROUP, TEXT_CALL, TEXT_COLUMNS = 0, 1, 2, 3
 
 @kernel
 def make_texts(
-    group: int, calls: Int64s, sets: Int64s, cells: Int64s, nodes: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, separators: Bytes, texts: Int64s, count: Int64s, buffer: Bytes,
+    group: int, calls: Int64s, sets: Int64s, cells: Int64s, nodes: Int64s, beside: Int64s, starts: Int64s,
+    lengths: Int64s, heap: Bytes, separators: Bytes, texts: Int64s, count: Int64s, buffer: Bytes,
 ) -> bool:
     """Make the texts of a group that are out of date; the answer is whether there was room. `count` has one place."""
     for call in range(len(calls)):
@@ -47,7 +50,8 @@ def make_texts(
                 end = _list(nodes, cells[group, root], sets, buffer, end)
             else:
                 tree = cells[group, root]
-                end = _join(nodes, tree, starts, lengths, heap, separators, start, stop, buffer, end)
+                is_pair = sets[calls[call, CALL_PART], SET_BESIDE] != NOTHING_BESIDE
+                end = _join(nodes, beside, is_pair, tree, starts, lengths, heap, separators, start, stop, buffer, end)
             if end < 0:
                 return False
             texts[text, TEXT_END], texts[text, TEXT_GROUP], texts[text, TEXT_CALL] = end, group, call
@@ -59,14 +63,14 @@ def make_texts(
 
 @kernel
 def _join(
-    nodes: Int64s, root: int, starts: Int64s, lengths: Int64s, heap: Bytes, separators: Bytes, start: int, stop: int,
-    buffer: Bytes, at: int,
+    nodes: Int64s, beside: Int64s, is_pair: bool, root: int, starts: Int64s, lengths: Int64s, heap: Bytes,
+    separators: Bytes, start: int, stop: int, buffer: Bytes, at: int,
 ) -> int:
-    """Write the strings of a tree from `at` on; the answer is where they end, -1 if there is no room."""
+    """Write the strings of a tree, or those beside its values, from `at` on; the answer is where they end, -1 for no room."""
     rank = 0
     while rank < nodes[root, SUM]:
         node = find_rank(nodes, root, rank)
-        code, rows = nodes[node, MAJOR], own_rows(nodes, node)
+        code, rows = beside[node, BESIDE_MAJOR] if is_pair else nodes[node, MAJOR], own_rows(nodes, node)
         if at + rows * (lengths[code] + stop - start) > len(buffer):
             return -1
         for _ in range(rows):

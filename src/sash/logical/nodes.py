@@ -294,9 +294,12 @@ class Function(Enum):
     MEDIAN = "MEDIAN"
     PERCENTILE_CONT = "PERCENTILE_CONT"  # between two values where the fraction falls between them
     PERCENTILE_DISC = "PERCENTILE_DISC"  # the first value at or after the fraction
+    PERCENTILE_DISC_DESC = "PERCENTILE_DISC_DESC"  # the same, from the greatest value down
     MIN_BY = "MIN_BY"  # the value beside the least second one; of several the least, NULL before all
     MAX_BY = "MAX_BY"  # the value beside the greatest second one; of several the greatest, NULL after all
-    STRING_AGG = "STRING_AGG"  # in the order of the strings' bytes
+    MODE = "MODE"  # the most frequent value; of several the least. The binder makes two groupings of it
+    MODE_DESC = "MODE_DESC"  # of several the greatest
+    STRING_AGG = "STRING_AGG"  # in the order of the strings' bytes, or of the second column
     BIT_AND = "BIT_AND"
     BIT_OR = "BIT_OR"
     BIT_XOR = "BIT_XOR"
@@ -308,6 +311,7 @@ class Function(Enum):
 
 _OF_THE_ARGUMENT = {
     Function.MIN, Function.MAX, Function.MIN_BY, Function.MAX_BY, Function.ANY_VALUE, Function.PERCENTILE_DISC,
+    Function.PERCENTILE_DISC_DESC, Function.MODE, Function.MODE_DESC,
     Function.STRING_AGG, Function.BIT_AND, Function.BIT_OR, Function.BIT_XOR, Function.BOOL_AND, Function.BOOL_OR,
 }
 
@@ -316,7 +320,7 @@ _OF_THE_ARGUMENT = {
 class AggregateCall:
     """An aggregate of one input column; COUNT(*) has none.
 
-    `second` is the column that MIN_BY and MAX_BY order by; `parameter` is the fraction (a float) of a percentile, the
+    `second` is the column that MIN_BY, MAX_BY and STRING_AGG order by; `parameter` is the fraction (a float) of a percentile, the
     separator of STRING_AGG, or the UserAggregate. With `is_distinct` equal values count once.
     """
 

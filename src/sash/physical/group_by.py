@@ -49,5 +49,6 @@ CALL_KIND, CALL_CELL, CALL_LANE, CALL_MASK, CALL_BIT, CALL_PART, CALL_LANES, CAL
 CALL_FACTOR, CALL_LOW, CALL_HIGH = 7, 8, 9  # of decimals: what the sum is multiplied with, and the bound of the result
 CALL_SQUARES, CALL_LESS, CALL_IS_ROOT, CALL_SCALE = 7, 8, 9, 10  # of variances: cell or range; 1 for n - 1; if a root
 CALL_NUMERATOR, CALL_DENOMINATOR = 7, 8  # of percentiles; they have a scale too
+CALL_IS_DESCENDING = 9  # of those that take a value of the bag: whether they count from the greatest one
 CALL_ROOT, CALL_SEPARATOR, CALL_SEPARATOR_END = 7, 8, 9  # of texts: the cell of the tree; in the separators
 CALL_IS_LIST = 10  # a text for a user's own aggregate: a list of values

@@ -18,6 +18,7 @@ VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.
 SAMPLES = (Function.VAR_SAMP, Function.STDDEV_SAMP)
 ROOTS = (Function.STDDEV_POP, Function.STDDEV_SAMP)
 SUMMED = (Function.SUM, Function.AVG, Function.BOOL_AND, Function.BOOL_OR, *VARIANCES)
+DISCRETE = (Function.PERCENTILE_DISC, Function.PERCENTILE_DISC_DESC)
 BITS = {Function.BIT_AND: words.BITS_AND, Function.BIT_OR: words.BITS_OR, Function.BIT_XOR: words.BITS_XOR}
 # Equal values change nothing here, so DISTINCT is not looked at.
 IDEMPOTENT = (Function.BOOL_AND, Function.BOOL_OR, Function.BIT_AND, Function.BIT_OR)
@@ -101,10 +102,10 @@ class _TableBuilder:
             return words.EXTREME, *self._set(words.HEAP, column, type_, function is Function.MAX), []
         if function in (Function.MIN_BY, Function.MAX_BY):
             return words.BESIDE_EXTREME, *self._pairs(call), []
-        if function in (Function.MEDIAN, Function.PERCENTILE_CONT, Function.PERCENTILE_DISC):
-            kind = words.DISCRETE if function is Function.PERCENTILE_DISC else words.CONTINUOUS
+        if function in (Function.MEDIAN, Function.PERCENTILE_CONT, *DISCRETE):
+            kind = words.DISCRETE if function in DISCRETE else words.CONTINUOUS
             at = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
-            return kind, *at, [*_fraction(call), 0, type_.scale]
+            return kind, *at, [*_fraction(call), int(function is Function.PERCENTILE_DISC_DESC), type_.scale]
         if function in (Function.STRING_AGG, Function.USER):
             return words.TEXT, *self._text(call, column, type_)
         if function in BITS:
@@ -131,21 +132,24 @@ class _TableBuilder:
 
     def _text(self, call: AggregateCall, column: int, type_: Type) -> tuple[int, int, list[int]]:
         """A text has two cells: its code, and the number its set had when it was made."""
-        root, part = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
+        if call.second is not None:
+            root, part = self._pairs(call, words.RANKED)
+        else:
+            root, part = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
         start, is_list = len(self.separators), call.function is Function.USER
         self.separators += b"" if is_list else str(call.parameter or "").encode()
         self.cells += 2
         return self.cells - 2, part, [root, start, len(self.separators), int(is_list)]
 
-    def _pairs(self, call: AggregateCall) -> tuple[int, int]:
-        """The heap is ordered by the second column; the argument lies beside it, and decides among equals."""
+    def _pairs(self, call: AggregateCall, kind: int = words.HEAP) -> tuple[int, int]:
+        """The set is ordered by the second column; the argument lies beside it, and decides among equals."""
         assert call.argument is not None and call.argument_type is not None
         assert call.second is not None and call.second_type is not None
         key = (call.function, call.argument, call.second)
         if key not in self.made:
             other = [self.input.lanes[call.argument], *self.input.mask(call.argument)]
             is_max, beside = call.function is Function.MAX_BY, _order(call.argument_type)
-            self.made[key] = self._new_set(words.HEAP, call.second, call.second_type, is_max, False, beside, other)
+            self.made[key] = self._new_set(kind, call.second, call.second_type, is_max, False, beside, other)
         return self.made[key]
 
     def _set(

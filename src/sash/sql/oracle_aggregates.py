@@ -22,6 +22,16 @@ MACROS = (
     "CREATE MACRO sash_string_agg(x, s) AS string_agg(CAST(x AS VARCHAR), s ORDER BY CAST(x AS VARCHAR))",
     "CREATE MACRO sash_string_agg_distinct(x, s) AS "
     "array_to_string(list_sort(list(DISTINCT CAST(x AS VARCHAR)) FILTER (WHERE x IS NOT NULL)), s)",
+    "CREATE MACRO sash_string_agg_by(x, s, o) AS "
+    "string_agg(CAST(x AS VARCHAR), s ORDER BY o NULLS FIRST, CAST(x AS VARCHAR))",
+    "CREATE MACRO sash_string_agg_by_desc(x, s, o) AS "
+    "string_agg(CAST(x AS VARCHAR), s ORDER BY o DESC NULLS LAST, CAST(x AS VARCHAR))",
+    "CREATE MACRO sash_mode(x) AS "
+    "list_min([e.key for e in map_entries(histogram(x)) if e.value = list_max(map_values(histogram(x)))])",
+    "CREATE MACRO sash_mode_desc(x) AS "
+    "list_max([e.key for e in map_entries(histogram(x)) if e.value = list_max(map_values(histogram(x)))])",
+    "CREATE MACRO sash_percentile_disc_desc(x, f) AS "
+    "list_reverse_sort(list(x) FILTER (WHERE x IS NOT NULL))[greatest(CAST(ceil(f * count(x)) AS BIGINT), 1)]",
     "CREATE MACRO sash_percentile_cont(x, f) AS quantile_cont(CAST(x AS DOUBLE), f)",
     "CREATE MACRO sash_percentile_disc(x, f) AS quantile_disc(x, f)",
 )
@@ -78,11 +88,40 @@ def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:
     if call.name in _STRINGS:
         separator = call.arguments[1] if len(call.arguments) == 2 else _text("," if call.name == "group_concat" else "")
         name = "sash_string_agg_distinct" if call.is_distinct else "sash_string_agg"
-        return _call(name, _when(call, call.arguments[0]), separator)
+        ordered = [] if call.order is None else [call.order.this]
+        if ordered:
+            name = f"sash_string_agg_by{_suffix(call)}"
+        return _call(name, _when(call, call.arguments[0]), separator, *ordered)
+    if call.name == "mode":
+        value = call.arguments[0] if call.order is None else call.order.this
+        return _call(f"sash_mode{_suffix(call)}", _when(call, value))
+    if call.name == "count" and len(call.arguments) > 1:
+        return _count_together(call)
     return _percentile(call) if call.name in _PERCENTILES else None
 
 
+def _suffix(call: Written) -> str:
+    """How the macro for the order of a call ends; only Spark's own place of NULLs is known."""
+    if call.order is None:
+        return ""
+    is_descending = bool(call.order.args.get("desc"))
+    if bool(call.order.args.get("nulls_first")) is is_descending:
+        raise SashError("the oracle knows NULLS FIRST of an aggregate in ascending order only, and NULLS LAST in descending")
+    return "_desc" if is_descending else ""
+
+
+def _count_together(call: Written) -> exp.Expr:
+    """COUNT(DISTINCT a, b): tuples without NULL."""
+    is_whole = exp.and_(*(exp.Not(this=exp.Is(this=part.copy(), expression=exp.Null())) for part in call.arguments))
+    row = exp.Case(ifs=[exp.If(this=is_whole, true=_call("row", *call.arguments))])
+    value: exp.Expr = _when(call, row)
+    return _call("count", exp.Distinct(expressions=[value]) if call.is_distinct else value)
+
+
 def _percentile(call: Written) -> exp.Expr:
+    if call.name == "percentile_disc" and _suffix(call):
+        assert call.order is not None
+        return _call("sash_percentile_disc_desc", _when(call, call.order.this), call.arguments[0])
     name = "sash_percentile_disc" if call.name == "percentile_disc" else "sash_percentile_cont"
     if call.name == "median":
         return _call(name, _when(call, call.arguments[0]), exp.Literal.number("0.5"))

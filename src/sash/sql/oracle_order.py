@@ -26,7 +26,7 @@ def break_ties(query: exp.Select, names: Names, width: Callable[[], int]) -> Non
         ties = [_ordered(distinct[text]) for text in dict.fromkeys(part.sql() for part in row) if text in distinct]
         for window in windows:
             _break_tie(window, ties)
-    if query.args.get("limit"):
+    if query.args.get("limit") or query.args.get("offset"):
         break_ties_of_answer(query, width())
 
 

@@ -102,7 +102,7 @@ class _Rewriter:
             around = _Around({**around.named, cte.alias.lower(): written}, around.window)
         if isinstance(node, exp.Select):
             self._select(node, around)
-        elif isinstance(node, exp.Query) and node.args.get("limit"):
+        elif isinstance(node, exp.Query) and (node.args.get("limit") or node.args.get("offset")):
             break_ties_of_answer(node, self._width(node, around))
         for child in list(node.iter_expressions()):
             if child is not clause:

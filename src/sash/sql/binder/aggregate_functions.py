@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.logical.nodes import Function
+from sash.logical.nodes import Function, Order
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import DOUBLE, INT, STRING, Kind
+from sash.sql.binder.ordering import orderings
 from sash.sql.binder.support import not_yet
 from sash.sql.binder.written_calls import BoundCall, Written
 from sash.sql.places import at, fault
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def bind_call(call: Written, binder: ExpressionBinder) -> BoundCall:
     """`binder` binds what is inside of the aggregate."""
-    if call.order is not None and call.name not in _ORDERED:
+    if call.orders and call.name not in _ORDERED:
         raise fault(call.node, f"{call.name.upper()} takes no WITHIN GROUP")
     bound = _user(call, binder, call.user) if call.user is not None else _FUNCTIONS[call.name](call, binder)
     if call.is_distinct:
@@ -64,12 +65,41 @@ def _when(condition: Expression, value: Expression) -> Expression:
 
 
 def _count(call: Written, binder: ExpressionBinder) -> BoundCall:
+    if len(call.arguments) > 1:
+        return _count_together(call, binder)
     call.takes(1)
     if isinstance(call.arguments[0], exp.Star):
         return BoundCall(Function.COUNT, None)
     argument = binder.bind(call.arguments[0])
     is_constant = isinstance(argument, Literal) and argument.value is not None and not call.is_distinct
     return BoundCall(Function.COUNT, None if is_constant else argument)
+
+
+def _count_together(call: Written, binder: ExpressionBinder) -> BoundCall:
+    """COUNT(a, b): the rows without NULL in them; with DISTINCT, their different values."""
+    values = [binder.bind(argument) for argument in call.arguments]
+    if call.is_distinct:
+        return BoundCall(Function.COUNT, build.call("concat", [part for value in values for part in _apart(value)]))
+    is_whole = build.call("and", [build.call("is_not_null", [value]) for value in values])
+    return BoundCall(Function.COUNT, _when(is_whole, Literal(1, INT)))
+
+
+def _apart(value: Expression) -> list[Expression]:
+    """A value as a text that is like no other, also when others follow: its length comes first."""
+    if value.type == DOUBLE:
+        value = build.call("add", [value, Literal(0.0, DOUBLE)])  # -0.0 is 0.0
+    text = build.cast(value, STRING)
+    return [build.cast(build.call("length", [text]), STRING), Literal(":", STRING), text]
+
+
+def _mode(call: Written, binder: ExpressionBinder) -> BoundCall:
+    """MODE() WITHIN GROUP (ORDER BY x), or MODE(x)."""
+    if call.order is None:
+        call.takes(1)
+        return BoundCall(Function.MODE, binder.bind(call.arguments[0]))
+    call.takes(0)
+    function = Function.MODE_DESC if call.order.args.get("desc") else Function.MODE
+    return BoundCall(function, binder.bind(call.order.this))
 
 
 def _count_if(call: Written, binder: ExpressionBinder) -> BoundCall:
@@ -142,9 +172,8 @@ def _percentile_cont(call: Written, binder: ExpressionBinder) -> BoundCall:
 def _percentile_disc(call: Written, binder: ExpressionBinder) -> BoundCall:
     call.takes(1)
     order, fraction = _order(call), _fraction(call, call.arguments[0], binder)
-    if order.args.get("desc"):
-        raise not_yet(call.node, "PERCENTILE_DISC in descending order")
-    return BoundCall(Function.PERCENTILE_DISC, _ordered(call, binder.bind(order.this)), parameter=float(fraction))
+    function = Function.PERCENTILE_DISC_DESC if order.args.get("desc") else Function.PERCENTILE_DISC
+    return BoundCall(function, _ordered(call, binder.bind(order.this)), parameter=float(fraction))
 
 
 def _order(call: Written) -> exp.Ordered:
@@ -197,18 +226,15 @@ def _string_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
         separator = bound.value if isinstance(bound, Literal) and bound.type == STRING else None
     if not isinstance(separator, str):
         raise fault(call.arguments[1], "the separator must be a text in quotes")
-    if call.order is not None:
-        _check_own_order(call, binder, value)
-    return BoundCall(Function.STRING_AGG, value, parameter=separator)
+    order = tuple(orderings(exp.Order(expressions=list(call.orders)), binder.bind, ()))
+    if [part.at(0) for part in order] == [Order(0)] and build.cast(order[0].expression, STRING) == value:
+        order = ()  # that of the values
+    if order and call.is_distinct:
+        raise fault(call.orders[0], "with DISTINCT, the order is that of the values", "leave ORDER BY out")
+    return BoundCall(Function.STRING_AGG, value, parameter=separator, order=order)
 
 
-def _check_own_order(call: Written, binder: ExpressionBinder, value: Expression) -> None:
-    assert call.order is not None
-    if call.order.args.get("desc") or build.cast(binder.bind(call.order.this), STRING) != value:
-        raise not_yet(call.order, f"{call.name.upper()} in another order than that of its values")
-
-
-_ORDERED = ("percentile_cont", "percentile_disc", "string_agg", "listagg", "group_concat")
+_ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg", "listagg", "group_concat")
 _ONCE_OR_OFTEN = {
     Function.MIN, Function.MAX, Function.BIT_AND, Function.BIT_OR, Function.BOOL_AND, Function.BOOL_OR,
 }  # fmt: skip
@@ -232,6 +258,7 @@ _FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
     "percentile": _percentile,
     "percentile_cont": _percentile_cont,
     "percentile_disc": _percentile_disc,
+    "mode": _mode,
     "min_by": _by(Function.MIN_BY),
     "max_by": _by(Function.MAX_BY),
     "first": _by_time(Function.MIN_BY),

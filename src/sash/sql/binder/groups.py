@@ -24,6 +24,8 @@ from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.items import Item
 from sash.sql.binder.joins import Part
+from sash.sql.binder.made_calls import MODES, with_modes, with_numbers
+from sash.sql.binder.projections import rename
 from sash.sql.binder.scope import Scope
 from sash.sql.places import fault
 
@@ -82,12 +84,18 @@ def make_groups(keys: tuple[Expression, ...], calls: Aggregates, items: Sequence
     return Groups(keys, calls, names)
 
 
-def aggregate(part: Part, groups: Groups) -> Aggregate:
+def aggregate(part: Part, groups: Groups) -> Plan:
     """The groups of the joined inputs."""
-    arguments = [argument for call in groups.calls.calls for argument in call.expressions]
-    plan, places = _with_columns(part, [*groups.keys, *arguments])
-    calls = tuple(call.placed(places) for call in groups.calls.calls)
-    return Aggregate(plan, tuple(places[key] for key in groups.keys), calls, groups.names)
+    part, bound = with_numbers(part, groups.keys, groups.calls.calls)
+    plan, places = _with_columns(part, [*groups.keys, *(argument for call in bound for argument in call.arguments)])
+    calls = list(enumerate(call.placed(places) for call in bound))
+    keys, width = tuple(places[key] for key in groups.keys), len(groups.keys)
+    modes = [(place, call) for place, call in calls if call.function in MODES]
+    others = tuple(call for place, call in calls if (place, call) not in modes)
+    names = (*groups.names[:width], *(groups.names[width + place] for place, call in calls if call in others))
+    if not modes:
+        return Aggregate(plan, keys, others, names)
+    return rename(with_modes(Aggregate(plan, keys, others, names), modes), groups.names)
 
 
 def aggregate_sets(part: Part, groups: Groups, sets: Sequence[frozenset[Expression]]) -> Plan:
@@ -106,7 +114,7 @@ def _narrowed(groups: Groups, chosen: frozenset[Expression]) -> Groups:
     return Groups(tuple(groups.keys[place] for place in kept), groups.calls, names)
 
 
-def _padded(plan: Aggregate, groups: Groups, chosen: frozenset[Expression]) -> Plan:
+def _padded(plan: Plan, groups: Groups, chosen: frozenset[Expression]) -> Plan:
     found = iter(projections.columns(plan))
     keys = [next(found) if key in chosen else Literal(None, key.type) for key in groups.keys]
     return projections.project(plan, [*keys, *found], groups.names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sash.logical.nodes import Filter, Order, Plan, Top
+from sash.logical.nodes import Combination, Combine, Filter, Order, Plan, Top
 from sash.scalar.nodes import Expression
 from sash.sql.binder.conditions import FALSE
 from sash.sql.binder.support import not_yet, only
@@ -29,10 +29,13 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Limit:
-    count: int
+    count: int | None  # None: all rows after the offset
     offset: int = 0
 
     def top(self, plan: Plan, order: Sequence[Order]) -> Plan:
+        if self.count is None:
+            first = Top(plan, (), tuple(order), self.offset)
+            return Combine(plan, first, Combination.EXCEPT_ALL)
         if self.count == 0:
             return Filter(plan, FALSE)
         return Top(plan, (), tuple(order), self.count, self.offset)
@@ -53,12 +56,11 @@ def limit_of(node: exp.Expr) -> Limit | None:
     limit, offset = node.args.get("limit"), node.args.get("offset")
     if limit is not None and not isinstance(limit, exp.Limit):
         raise not_yet(limit, "FETCH")
-    if limit is None and offset is not None:
-        raise fault(offset, "OFFSET needs LIMIT", "write LIMIT k OFFSET o")
+    skipped = _count(offset.expression) if offset else 0
     if limit is None or limit.expression.name.upper() == "ALL":
-        return None
+        return Limit(None, skipped) if skipped else None
     only(limit, ("expression",))
-    return Limit(_count(limit.expression), _count(offset.expression) if offset else 0)
+    return Limit(_count(limit.expression), skipped)
 
 
 def _count(node: exp.Expr) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sash.errors import choices
+from sash.logical.nodes import Function
 from sash.logical.over import Frame, OverCall, WindowFunction
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression, Literal
@@ -23,7 +24,7 @@ from sash.sql.binder.frames import bind_frame
 from sash.sql.binder.numbering import NUMBER
 from sash.sql.binder.ordering import Ordering, orderings
 from sash.sql.binder.scope import Scope
-from sash.sql.binder.support import only
+from sash.sql.binder.support import not_yet, only
 from sash.sql.binder.written_calls import BoundCall, written
 from sash.sql.places import at, fault
 from sash.sql.user_code import user_code
@@ -72,7 +73,7 @@ class BoundOver:
 
         function = self.function
         if isinstance(function, BoundCall):
-            function = replace(function, argument=maybe(function.argument), second=maybe(function.second))
+            function = function.over(change)
         order = tuple(replace(part, expression=change(part.expression)) for part in self.order)
         partition = tuple(map(change, self.partition))
         return replace(
@@ -146,7 +147,10 @@ def _function(node: exp.Expr, bare: BoundOver, binder: ExpressionBinder) -> Boun
     if given.user is None and not aggregate_functions.is_aggregate(given.name):
         names = choices(name.upper() for name in (*_FUNCTIONS, "any aggregate"))
         raise fault(node, f"{given.name.upper()} is no window function", f"window functions are: {names}")
-    return replace(bare, function=aggregate_functions.bind_call(given, binder))
+    bound = aggregate_functions.bind_call(given, binder)
+    if bound.order or bound.function in (Function.MODE, Function.MODE_DESC):
+        raise not_yet(node, f"{given.name.upper()} OVER in this order" if bound.order else "MODE OVER")
+    return replace(bare, function=bound)
 
 
 @dataclass(frozen=True)

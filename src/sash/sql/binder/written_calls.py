@@ -11,6 +11,7 @@ from sash.logical.nodes import AggregateCall, Function
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
 from sash.schema import Type
+from sash.sql.binder.ordering import Ordering
 from sash.sql.places import fault
 from sash.sql.user_code import user_code
 
@@ -23,7 +24,7 @@ class Written:
     name: str
     arguments: tuple[exp.Expr, ...]
     is_distinct: bool = False
-    order: exp.Ordered | None = None  # of WITHIN GROUP
+    orders: tuple[exp.Ordered, ...] = ()  # of WITHIN GROUP, or of ORDER BY after the arguments
     where: exp.Expr | None = None  # of FILTER
 
     @property
@@ -35,10 +36,18 @@ class Written:
         code = user_code(call)
         return code if isinstance(code, UserAggregate) else None
 
+    @property
+    def order(self) -> exp.Ordered | None:
+        """The only order."""
+        if len(self.orders) > 1:
+            raise fault(self.node, f"{self.name.upper()} orders by one expression")
+        return self.orders[0] if self.orders else None
+
     def takes(self, least: int, most: int | None = None) -> None:
-        count, most = len(self.arguments), most or least
+        count, most = len(self.arguments), least if most is None else most
         if not least <= count <= most:
-            wanted = {1: "one argument", 2: "two arguments"}[least] if least == most else f"{least} or {most} arguments"
+            words = {0: "no argument", 1: "one argument", 2: "two arguments"}
+            wanted = words[least] if least == most else f"{least} or {most} arguments"
             raise fault(self.node, f"{self.name.upper()} takes {wanted}, not {count}")
 
 
@@ -51,9 +60,15 @@ class BoundCall:
     is_distinct: bool = False
     second: Expression | None = None
     parameter: object = None
+    order: tuple[Ordering, ...] = ()  # of STRING_AGG; becomes a number in the second argument
 
     @property
     def expressions(self) -> list[Expression]:
+        """All that it reads."""
+        return [*self.arguments, *(part.expression for part in self.order)]
+
+    @property
+    def arguments(self) -> list[Expression]:
         return [part for part in (self.argument, self.second) if part is not None]
 
     @property
@@ -63,7 +78,8 @@ class BoundCall:
     def over(self, replacement: Callable[[Expression], Expression]) -> BoundCall:
         """The call of other arguments."""
         argument, second = (None if part is None else replacement(part) for part in (self.argument, self.second))
-        return replace(self, argument=argument, second=second)
+        order = tuple(replace(part, expression=replacement(part.expression)) for part in self.order)
+        return replace(self, argument=argument, second=second, order=order)
 
     def placed(self, places: dict[Expression, int]) -> AggregateCall:
         """The call over a plan that has its arguments as columns."""
@@ -82,13 +98,13 @@ def written(node: exp.Expr) -> Written:
     if isinstance(node, exp.Filter):
         return replace(written(node.this), node=node, where=node.expression.this)
     if isinstance(node, exp.WithinGroup):
-        inner, order = written(node.this), node.expression.expressions
-        if len(order) != 1:
-            raise fault(node, "WITHIN GROUP orders by one expression")
-        return replace(inner, node=node, order=order[0])
+        return replace(written(node.this), node=node, orders=tuple(node.expression.expressions))
     if not isinstance(node, exp.Anonymous):
         raise fault(node, "FILTER and WITHIN GROUP need an aggregate")
-    given = node.expressions
-    if len(given) == 1 and isinstance(given[0], exp.Distinct):
-        return Written(node, node.name.lower(), tuple(given[0].expressions), is_distinct=True)
-    return Written(node, node.name.lower(), tuple(given))
+    given, orders = list(node.expressions), ()
+    if given and isinstance(given[-1], exp.Order):
+        orders = tuple(given[-1].expressions)
+        given[-1] = given[-1].this
+    if given and isinstance(given[0], exp.Distinct):
+        return Written(node, node.name.lower(), (*given[0].expressions, *given[1:]), is_distinct=True, orders=orders)
+    return Written(node, node.name.lower(), tuple(given), orders=orders)

@@ -22,6 +22,7 @@ from sash.logical.nodes import (
     Emit,
     Filter,
     Join,
+    Minus,
     Plan,
     Project,
     Scan,

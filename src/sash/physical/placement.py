@@ -15,6 +15,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import partial
 
+from sash.errors import SashError
 from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,

@@ -1,8 +1,8 @@
 """Expiry strategies against each other: the queries of seeds 000 and 003, over windows of growing size.
 
-One thread, from encoded rows to the net changes of every instant, in CPU time once the windows are full. All strategies but the
-input-triggered one must give the same changes. Two readings: with the stores of the papers (lists that are scanned), and with
-those of the engine.
+One thread, from encoded rows to the changes of the view, in CPU time once the windows are full. What all strategies have in
+common is left out: to net the changes of an instant and put them in order. All but the input-triggered one must give the same
+net changes. Two readings: with the stores of the papers (lists that are scanned), and with those of the engine.
 """
 
 from __future__ import annotations
@@ -66,11 +66,15 @@ class Run:
         self._begins: dict[str, int | None] = dict.fromkeys(query.streams, 0)
 
     def step(self, start: int, stop: int) -> Delta:
-        """The rows of some units of time."""
+        """The net changes that the rows of some units of time bring."""
+        return self._net.per_instant(self.work(start, stop))
+
+    def work(self, start: int, stop: int) -> Delta:
+        """The changes as the operators give them."""
         now, feeds = stop * UNIT, {}
         for port in self._ports:
             feeds[port] = self._feed(port, start, stop, now)
-        return self._net.per_instant(self._graph.step(feeds, [self._view], self._begins)[self._view].delta)
+        return self._graph.step(feeds, [self._view], self._begins)[self._view].delta
 
     def _feed(self, port: PortSpec, start: int, stop: int, now: int) -> Feed:
         rows = self._input.rows(port.stream or "")
@@ -89,9 +93,9 @@ class Run:
         spent, total, rows = 0.0, 0, 0
         for start, stop in self._input.steps(STEP, measured):
             started = time.process_time()
-            changes = self.step(window + start, window + stop)
+            changes = self.work(window + start, window + stop)
             spent += time.process_time() - started
-            total ^= checksum(changes)
+            total ^= checksum(self._net.per_instant(changes))
             rows += (stop - start) * sum(not port.is_table for port in self._ports)
         return 1e9 * spent / rows, total
 

@@ -19,6 +19,7 @@ RECORDED_SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000), Stores.PAPERS: (2_000, 
 ROWS = {Stores.ENGINE: 50_000, Stores.PAPERS: 1_000}  # of each link, measured once the windows are full
 LARGEST_RESULT = 20_000  # windows above this make Query 5 with the join first too large to keep
 PAPER_QUERIES = ("Query 1", "Query 2", "Query 4")
+PLAYED = (10_000, 20_000)  # window, and rows of each link after it, where only counts matter
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 COLOURS = dict(zip(STRATEGIES, ("#1f5fa8", "#6aa84f", "#c0392b", "#e69138", "#8e5ea2", "#9a9a9a"), strict=True))
 
@@ -28,8 +29,8 @@ def run(options: Options) -> list[Report]:
     for input_, sizes in _inputs(options):
         for stores in (Stores.PAPERS, Stores.ENGINE):
             reports.append(_times(input_, stores, sizes[stores], options))
-    generated_input = generated(40_000)
-    return [*reports, _join_work(generated_input, options), _delays(generated_input, options)]
+    counted = generated(sum(PLAYED))
+    return [*reports, _join_work(counted, options), _delays(counted, options)]
 
 
 def _inputs(options: Options) -> Iterator[tuple[Input, Sizes]]:
@@ -118,8 +119,8 @@ def _delays(input_: Input, options: Options) -> Report:
 
 
 def _facts(query: Query, input_: Input, strategy: str) -> dict[str, Any]:
-    run = Run(query, input_, 10_000, strategy, Stores.ENGINE)
-    run.play(10_000, 20_000)
+    run = Run(query, input_, PLAYED[0], strategy, Stores.ENGINE)
+    run.play(*PLAYED)
     facts = run.facts()
     run.close()
     return facts

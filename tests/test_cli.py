@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -64,6 +65,16 @@ def test_expiry_and_batches_change_nothing(folder: Path, expiry: str, rows: int)
     assert sash("run", folder / "job.sql", "--engine", "embedded", *words).exit_code == 0
     plain, other = (pq.read_table(folder / name / "n.changes.parquet") for name in ("plain", "other"))
     assert plain.equals(other)
+
+
+def test_a_run_writes_its_metrics(folder: Path) -> None:
+    path = folder / "metrics.json"
+    result = sash("run", folder / "job.sql", "--engine", "embedded", "--expiry", "time-message", "--metrics", path)
+    assert result.exit_code == 0, result.output
+    told = json.loads(path.read_text())
+    assert told["run"]["rows"] == 4 and told["run"]["late"] == told["run"]["dead"] == 1
+    assert told["views"]["n"]["changes"] == told["run"]["changes"] > 0
+    assert told["operators"][0]["arcs"][0]["from"] == "s"
 
 
 def test_explain_shows_plan_and_operators(folder: Path) -> None:

@@ -20,6 +20,8 @@ from sash.bench.windows import checksum
 from sash.deltas import Delta
 from sash.errors import SashError
 from sash.operators.changes import NetChanges
+from sash.optimizer.prune_columns import prune_columns
+from sash.physical.job import Job, plan_job
 from sash.physical.papers import Stores, with_stores
 from sash.physical.specs import PortSpec
 from sash.runtime.graph import Feed, Graph
@@ -56,7 +58,7 @@ class Run:
     def __init__(self, query: Query, input_: Input, window: int, strategy: str, stores: Stores) -> None:
         database = Database(expiry=strategy)
         database.execute(query.statements(window, input_.few, input_.many))
-        job = database.planned(1)
+        job = _as_drawn(database) if stores is Stores.PAPERS else database.planned(1)
         self._input, self._ports = input_, [port.spec for port in job.ports]
         self._view = with_stores(job.views[0].spec, strategy, stores, window * UNIT)
         self._arena = Arena.anonymous()
@@ -110,6 +112,12 @@ class Run:
             "state_bytes": sum(one.state_bytes for one in operators), "state_rows": sum(one.state_rows for one in operators),
             "probes": sum(one.probes for one in operators), "above_join": _above_join(operators), "delay": delays,
         }
+
+
+def _as_drawn(database: Database) -> Job:
+    """The plan as the papers draw it: selections above the windows, operators in the order in which they were written."""
+    views = {view.name: prune_columns(view.plan) for view in database.materialized().values()}
+    return plan_job(database.catalog.streams, views, 1, database.expiry)
 
 
 def _above_join(operators: Sequence[OperatorMetrics]) -> dict[str, int] | None:

@@ -11,6 +11,7 @@ During a step rows lie here by reference. What nobody could work off when the st
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -130,9 +131,9 @@ class Buffer:
         """Of the row of this number; FOREVER if it has not come."""
         if number >= self.tail:
             return FOREVER
-        for start, chunk in zip(reversed(self._starts), reversed(self._chunks), strict=True):
-            if number >= start:
-                return int(chunk.ts[number - start])
+        place = bisect_right(self._starts, number) - 1
+        if place >= 0:
+            return int(self._chunks[place].ts[number - self._starts[place]])
         assert self._queue is not None
         return int(self._queue.peek().ts[number - self._start])
 
@@ -143,9 +144,11 @@ class Buffer:
             return _before(self._chunks[0], 0, now)
         if head < self._start + self._kept and self._queue is not None:
             parts.append(_before(self._queue.peek(), head - self._start, now).copy())
-        for start, chunk in zip(self._starts, self._chunks, strict=True):
-            if start + len(chunk) > head:
-                parts.append(_before(chunk, max(0, head - start), now))
+        for place in range(max(0, bisect_right(self._starts, head) - 1), len(self._chunks)):
+            start, chunk = self._starts[place], self._chunks[place]
+            if chunk.ts[0] >= now:
+                break
+            parts.append(_before(chunk, max(0, head - start), now))
         return parts[0] if len(parts) == 1 else Delta.concatenate(parts, self._layout.width)
 
     def free(self) -> None:

@@ -53,7 +53,7 @@ def rewrite_aggregates(node: exp.Expr, stamps: list[exp.Column]) -> None:
         return  # a subquery has its own turn
     for child in list(node.iter_expressions()):
         rewrite_aggregates(child, stamps)
-    if isinstance(node.parent, exp.Filter | exp.WithinGroup) and node.arg_key == "this":
+    if isinstance(node.parent, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) and node.arg_key == "this":
         return
     if isinstance(node.parent, exp.Window) and node.arg_key == "this":
         _rewrite_window_function(node)

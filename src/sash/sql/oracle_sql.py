@@ -26,7 +26,7 @@ from sash.logical.streams import StreamSpec
 from sash.schema import Schema
 from sash.sql.binder import bind
 from sash.sql.binder.inputs import window_spec
-from sash.sql.binder.named_windows import write_out_windows
+from sash.sql.binder.named_windows import spread_windows, write_out_windows
 from sash.sql.catalog import Catalog
 from sash.sql.dialect import DefaultWindow, default_window
 from sash.sql.macros import expand_macros
@@ -113,6 +113,7 @@ class _Rewriter:
     def _select(self, node: exp.Select, around: _Around) -> None:
         """What must be known about a query before its inputs are replaced."""
         write_out_windows(node)
+        spread_windows(node)
         break_ties(node, lambda query: self._schema(query, around).names, lambda: self._width(node, around))
         if (group := node.args.get("group")) is not None:
             _spell_out(group)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sash.errors import choices
+from sash.sql.binder.aggregate_functions import is_aggregate
 from sash.sql.dialect import DefaultWindow
 from sash.sql.places import fault
 
@@ -24,6 +25,22 @@ def write_out_windows(query: exp.Select) -> None:
         known[clause.this.name.lower()] = clause
     _check_names(query, known)
     query.set("windows", [clause for clause in query.args["windows"] if isinstance(clause, DefaultWindow)] or None)
+
+
+def spread_windows(query: exp.Select) -> None:
+    """An aggregate that is an expression of others has been put in its place: OVER belongs to those, in place."""
+    for window in list(query.find_all(exp.Window)):
+        whole = window.this
+        if window.find_ancestor(exp.Select) is query and isinstance(whole, exp.Cast | exp.Paren):
+            for call in [node for node in whole.find_all(exp.Anonymous) if is_aggregate(node.name.lower())]:
+                call.replace(_around(window, call))
+            window.replace(whole)
+
+
+def _around(window: exp.Window, call: exp.Expr) -> exp.Window:
+    around = window.copy()
+    around.set("this", call.copy())
+    return around
 
 
 def _check_names(query: exp.Select, known: dict[str, exp.Window]) -> None:

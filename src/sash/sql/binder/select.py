@@ -22,7 +22,7 @@ from sash.sql.binder.inputs import BindQuery
 from sash.sql.binder.items import bind_items
 from sash.sql.binder.join_steps import Joined
 from sash.sql.binder.joins import Part
-from sash.sql.binder.named_windows import write_out_windows
+from sash.sql.binder.named_windows import spread_windows, write_out_windows
 from sash.sql.binder.numbering import NUMBER, UNLIMITED, Bounds, bounds, filtered
 from sash.sql.binder.ordering import Limit, Ordering, limit_of, orderings
 from sash.sql.binder.output import Numbering, Output
@@ -44,6 +44,7 @@ Over = Callable[[Expression], Expression]
 def bind_select(node: exp.Select, context: Context, bind_query: BindQuery) -> Plan:
     only(node, _KNOWN)
     write_out_windows(node)
+    spread_windows(node)
     questions = Questions(context, bind_query)
     joined = bind_from(node, context, bind_query, Scope((), questions=questions, outer=context.outer))
     return _Select(node, joined, Subqueries(questions), context.text).plan()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from expressions import SUMMABLE, Column, condition, equality, expression
 from hypothesis import strategies as st
 from inputs import Stream, streams
+from neighbours import nearness, over
 
 from sash.schema import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Kind, Type, decimal
 
@@ -82,7 +83,7 @@ class Maker:
             return self._grouped(depth, is_outermost)
         plain: list[Callable[[int, Sequence[Type] | None], Answer]] = [
             self._select, self._select, self._join, self._outer_join, self._filtered_by_query, self._correlated, self._set_operation, self._first_rows,
-            self._numbered, self._distinct, self._sequence, self._minus,
+            self._numbered, self._distinct, self._sequence, self._minus, self._over, self._as_of,
         ]  # fmt: skip
         return self._draw(st.sampled_from(plain))(depth, types)
 
@@ -239,6 +240,27 @@ class Maker:
         inner = f"SELECT *, {number} FROM ({answer.sql}) {self._alias()}"
         bounds = ["rn <= 1", "rn <= 2", "rn = 2", "rn BETWEEN 2 AND 3"]
         return Answer(f"SELECT {items} FROM ({inner}) {self._alias()} WHERE {self._draw(st.sampled_from(bounds))}", shown)
+
+    def _over(self, depth: int, types: Sequence[Type] | None) -> Answer:
+        answer = self.query(max(0, depth - 1), types)
+        columns = [Column(*column) for column in answer.columns]
+        argument = self._draw(st.sampled_from(columns))
+        call, type_ = self._draw(over(columns, self._order(answer), _sum_type(argument.type), argument))
+        shown = answer.types if types is not None else (*answer.types, type_)
+        items = ", ".join(f"{name} AS c{n}" for n, name in enumerate([*(name for name, _ in answer.columns), "w"][: len(shown)]))
+        inner = f"SELECT *, {call} AS w FROM ({answer.sql}) {self._alias()}"
+        where = "" if types is None else " WHERE w IS NOT NULL"
+        return Answer(f"SELECT {items} FROM ({inner}) {self._alias()}{where}", shown)
+
+    def _as_of(self, depth: int, types: Sequence[Type] | None) -> Answer:
+        left, x = self._named(depth)
+        right, y = self._named(depth)
+        one, other = self._scope(left, x), self._scope(right, y)
+        on = self._draw(nearness(one, other))
+        if on is None:
+            return self._projected(f"FROM {left.sql} {x}", one, types)
+        kind = self._draw(st.sampled_from(["ASOF", "ASOF LEFT"]))
+        return self._projected(f"FROM {left.sql} {x} {kind} JOIN {right.sql} {y} ON {on}", [*one, *other], types)
 
     def _distinct(self, depth: int, types: Sequence[Type] | None) -> Answer:
         answer = self._select(depth, types)

@@ -174,3 +174,48 @@ def test_a_class_needs_its_methods() -> None:
 
     with pytest.raises(SashError, match='aggregate "half" has no accumulate, finish'):
         UserAggregate("half", INT, Half)
+
+
+class Texts:
+    """The values in their order, which parts keep; it counts what it is given."""
+
+    given = 0
+
+    def create(self) -> tuple[str, ...]:
+        return ()
+
+    def accumulate(self, state: tuple[str, ...], value: object) -> tuple[str, ...]:
+        Texts.given += 1
+        return (*state, str(value))
+
+    def merge(self, state: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+        return state + other
+
+    def finish(self, state: tuple[str, ...]) -> str:
+        return "|".join(state)
+
+
+def test_what_can_be_merged_is_accumulated_only_where_it_changed() -> None:
+    bench = Bench([BIGINT], (), [(Function.USER, 0, user(Texts, STRING))])
+    values = list(range(0, 5000, 5))
+    bench.run([(1, (value,), 1) for value in values], 2, 1)
+    Texts.given = 0
+    for step, value in enumerate((7, 2500, 4999)):
+        sign = -1 if value in values else 1
+        (_, new) = bench.run([(step + 2, (value,), sign)], step + 3, 1)
+        values = sorted({*values} ^ {value})
+        assert "|".join(map(str, values)) in str(new)
+    assert Texts.given < len(values)  # three times all of them, were nothing known
+
+
+def test_merging_changes_no_result() -> None:
+    whole = Bench([BIGINT, STRING], (0,), [(Function.USER, 1, user(Joined, STRING))])
+    parts = Bench([BIGINT, STRING], (0,), [(Function.USER, 1, user(Texts, STRING))])
+    chance = random.Random(5)
+    live: list[tuple[int, str]] = []
+    for now in range(60):
+        gone = [live.pop(chance.randrange(len(live))) for _ in range(min(len(live), chance.randrange(4)))]
+        come = [(chance.randrange(2), f"{chance.randrange(300)}") for _ in range(8)]
+        live += come
+        changes = [(now, row, -1) for row in gone] + [(now, row, 1) for row in come]
+        assert by_instant(whole.run(changes, now + 1, 0)) == by_instant(parts.run(changes, now + 1, 0))

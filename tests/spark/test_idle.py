@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import counting
 
-from sash.logical.streams import StreamSpec
+from sash.logical.streams import Stamp, StreamSpec
+from sash.schema import SECOND
 from sash.spark.idle import IdleRule
 from sash.spark.keeper import GREATEST
 
@@ -38,12 +39,36 @@ def test_a_stream_that_speaks_again_is_not_idle() -> None:
     assert rule.advances(now=210) == {"quiet": 80}
 
 
-def test_nobody_to_follow() -> None:
-    both = IdleRule([named("one", idle=100), named("two", idle=100)], now=0)
+def test_all_alone_time_goes_on_as_on_the_wall() -> None:
+    both = IdleRule([named("one", idle=SECOND), named("two", idle=SECOND)], now=0, horizon=3 * SECOND)
     both.saw(told({"one": 50, "two": 70}), now=0)
-    assert both.advances(now=500) == {}
+    assert both.advances(now=SECOND - 1) == {}
+    assert both.advances(now=SECOND) == {"one": SECOND + 70, "two": SECOND + 70}
+    assert both.advances(now=SECOND + 1) == {}
+    assert both.advances(now=2 * SECOND) == {"one": 2 * SECOND + 70, "two": 2 * SECOND + 70}
+    assert both.advances(now=4 * SECOND) == {"one": 4 * SECOND + 70, "two": 4 * SECOND + 70}
+    assert both.advances(now=9 * SECOND) == {}  # every row is gone
+    both.saw(told({"one": 20 * SECOND}), now=20 * SECOND)
+    assert both.advances(now=20 * SECOND + 1) == {"two": 20 * SECOND}
+
+
+def test_nobody_to_follow() -> None:
     unheard = IdleRule([named("one", idle=100), named("two")], now=0)
     assert unheard.advances(now=500) == {}
+    silent = IdleRule([named("one", idle=100)], now=0, horizon=10**9)
+    assert silent.advances(now=10**9) == {}
+
+
+def test_a_stream_that_is_stamped_on_arrival_goes_on_with_the_wall() -> None:
+    rule = IdleRule([named("stamped", stamp=Stamp.INTERNAL, timestamp=None)], now=0, horizon=2 * SECOND)
+    assert rule.is_set
+    assert rule.advances(now=SECOND) == {}  # it has not begun
+    rule.saw(told({"stamped": SECOND}), now=SECOND)
+    assert rule.advances(now=SECOND + 10) == {}
+    assert rule.advances(now=2 * SECOND) == {"stamped": 2 * SECOND}
+    assert rule.advances(now=2 * SECOND + 1) == {}
+    assert rule.advances(now=3 * SECOND + 1) == {"stamped": 3 * SECOND + 1}
+    assert rule.advances(now=9 * SECOND) == {}  # what it was told was enough
 
 
 def test_time_never_goes_back() -> None:

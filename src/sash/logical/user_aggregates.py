@@ -6,8 +6,11 @@
         def finish(self, state): return float(state)            the result, or None for NULL
 
 NULLs are not given to it, and without values the result is NULL. Whenever a group changes, its values are accumulated
-anew, in their order, so the result depends on nothing but the bag. A class with `retract(state, value)` promises that it
-undoes `accumulate` to the last bit, in any order; then only what changed is given to it.
+anew, in their order, so the result depends on nothing but the bag. Two more methods make that cheaper:
+
+    def retract(self, state, value): return …       undoes `accumulate`, to the last bit, in any order: only what changed is given
+    def merge(self, state, other): return …         the state of the values of both, to the last bit, `other` being left as it is:
+                                                    of a large group, only the parts that changed are accumulated anew
 """
 
 from __future__ import annotations
@@ -35,8 +38,12 @@ class UserAggregate:
         if missing:
             raise SashError(
                 f'aggregate "{self.name}" has no {choices(missing)}',
-                f"its class needs the methods {choices(REQUIRED)}; retract is welcome",
+                f"its class needs the methods {choices(REQUIRED)}; retract and merge are welcome",
             )
+
+    @property
+    def can_merge(self) -> bool:
+        return callable(getattr(self.implementation, "merge", None))
 
     @property
     def can_retract(self) -> bool:

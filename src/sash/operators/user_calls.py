@@ -25,6 +25,8 @@ from sash.state.lanes import decode_column, encode
 
 LIST_COLUMNS = 3  # low lane, high lane, rows
 
+MIX, PART_BITS = np.uint64(0x9E3779B97F4A7C15), np.uint64(58)  # every 64th value ends a part
+
 NO_VALUES = np.empty((0, LIST_COLUMNS), np.int64)
 
 
@@ -39,12 +41,14 @@ class UserCall:
         self._line = line
         self._surroundings = surroundings
         self._states: dict[int, tuple[Any, Int64s]] = {}  # of groups: a state, and what it was made from
+        self._parts: dict[int, dict[bytes, Any]] = {}  # of groups: states of parts, by what they were made from
 
     def forget_empty(self, cells: Int64s) -> None:
         """Groups without values keep no state: the codes of their strings may mean others by now."""
-        groups = np.fromiter(self._states, np.int64, len(self._states))
-        for group in groups[cells[groups, self._line[CALL_ROOT]] == 0].tolist():
-            del self._states[group]
+        for known in (self._states, self._parts):
+            groups = np.fromiter(known, np.int64, len(known))
+            for group in groups[cells[groups, self._line[CALL_ROOT]] == 0].tolist():
+                del known[group]
 
     def text(self, group: int, values: Int64s) -> str:
         """The string that stands for the result over these values. What goes wrong in it is counted, and gives NULL."""
@@ -57,6 +61,8 @@ class UserCall:
 
     def _state(self, group: int, values: Int64s) -> Any:
         if not self._aggregate.can_retract:
+            if self._aggregate.can_merge:
+                return self._merged(group, values)
             return self._accumulated(self._instance.create(), values)
         state, before = self._states.pop(group, (None, NO_VALUES))
         if not len(before):
@@ -67,6 +73,20 @@ class UserCall:
             for _ in range(-rows):
                 state = self._instance.retract(state, value)
         self._states[group] = (state, values)
+        return state
+
+    def _merged(self, group: int, values: Int64s) -> Any:
+        """Parts end where a value says so, so that a change touches one of them, and the others are known."""
+        ends = np.flatnonzero((values[:, 0].view(np.uint64) * MIX) >> PART_BITS == 0) + 1
+        known, self._parts[group] = self._parts.get(group, {}), {}
+        state = self._instance.create()
+        for part in np.split(values, ends):
+            content = part.tobytes()
+            if content not in known and len(part):
+                known[content] = self._accumulated(self._instance.create(), part)
+            if len(part):
+                self._parts[group][content] = known[content]
+                state = self._instance.merge(state, known[content])
         return state
 
     def _accumulated(self, state: Any, values: Int64s) -> Any:

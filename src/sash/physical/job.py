@@ -107,6 +107,10 @@ class Job:
         return next(names for names in self.twins.values() if name in names)
 
     @cached_property
+    def _specs(self) -> frozenset[Spec]:
+        return frozenset(view.spec for view in self.views)
+
+    @cached_property
     def first_views(self) -> tuple[View, ...]:
         """The first of the views of every spec."""
         firsts = self.twins
@@ -120,7 +124,7 @@ class Job:
 
     def with_view(self, view: View, streams: Iterable[StreamSpec]) -> Job:
         """One more view; `streams` are all that are declared."""
-        if any(view.spec == other.spec for other in self.views):
+        if view.spec in self._specs:
             return replace(self, views=(*self.views, view))
         known = {port.spec for port in self.ports}
         new = [spec for spec in dict.fromkeys(port.base for port in _ports(view.spec)) if spec not in known]

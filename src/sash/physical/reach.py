@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sash.logical.nodes import Pairing
 from sash.physical.expiry_specs import InputExpireSpec
+from sash.physical.job import Job
 from sash.physical.specs import (
     CountWindowSpec,
     EmitSpec,
@@ -57,6 +59,7 @@ class Reach:
 Reaches = Mapping[PortSpec, Reach]  # by the ports where rows come in
 
 
+@lru_cache(maxsize=1 << 14)
 def reaches(spec: Spec) -> Reaches:
     """The reach of a spec into every stream."""
     if isinstance(spec, PortSpec):
@@ -95,6 +98,12 @@ def kept_for(specs: Iterable[Spec]) -> Reaches:
         {port: Reach(0 if reach.time == FOREVER else reach.time, reach.rows) for port, reach in reaches(spec).items()}
         for spec in specs
     )
+
+
+def horizon(job: Job) -> int:
+    """How long after its instant a row may still be in a window that it leaves by time."""
+    kept = kept_for(view.spec for view in job.first_views)
+    return max((reach.time for reach in kept.values()), default=0)
 
 
 def parts(spec: Spec) -> Iterator[Spec]:

@@ -19,7 +19,7 @@ from sash.physical.explain import Counts
 from sash.physical.job import Job, View
 from sash.physical.specs import Spec
 from sash.runtime.graph import Graph
-from sash.runtime.live import LiveView
+from sash.runtime.live import LiveView, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics
 from sash.runtime.observing import StreamObserver, observed
 from sash.runtime.packets import Cargo, Packet, facts_body
@@ -60,9 +60,10 @@ class EmbeddedHost:
         self._shard = Shard(job, 1, 0, self._arena)
         self._orders: dict[str, int] = {}
         self._kept: dict[Spec, Kept] = {}
+        self._shelf = Shelf()
         self.views: dict[str, ShownView] = {}
         for view in job.views:
-            self.views[view.name] = ShownView(view, self._kept.setdefault(view.spec, Kept(LiveView(view.schema))))
+            self.views[view.name] = ShownView(view, self._kept.setdefault(view.spec, Kept(LiveView(view.schema, self._shelf))))
         self._by_name = {view.name: self._kept[view.spec] for view in job.first_views}
         self.late: Changes = {stream.name: [] for stream in job.streams}
         self.dead: Changes = {stream.name: [] for stream in job.streams}
@@ -80,7 +81,7 @@ class EmbeddedHost:
             twin = next(shown for shown in self.views.values() if shown.kept is kept)
             self.views[view.name] = ShownView(view, kept, twin.began, twin.complete_since)
             return
-        kept = self._kept[view.spec] = self._by_name[view.name] = Kept(LiveView(view.schema))
+        kept = self._kept[view.spec] = self._by_name[view.name] = Kept(LiveView(view.schema, self._shelf))
         for stream in job.streams:
             self.late.setdefault(stream.name, [])
             self.dead.setdefault(stream.name, [])
@@ -97,7 +98,7 @@ class EmbeddedHost:
         self._by_name.pop(name, None)
         self._by_name |= {heir.name: gone.kept for heir in heirs}
         if not heirs:
-            del self._kept[gone.view.spec]
+            self._kept.pop(gone.view.spec).live.close()
         if not is_replaced:
             self._shard.change(job)
 
@@ -129,7 +130,8 @@ class EmbeddedHost:
 
     @property
     def state_bytes(self) -> int:
-        return self._arena.used
+        """Of operators, ports and answers."""
+        return self._arena.used + self._shelf.arena.used
 
     @property
     def failures(self) -> Failures:

@@ -19,15 +19,34 @@ from sash.state.lanes import decode, encode
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 
 
-class LiveView:
-    """The rows that a view, or a table, holds now."""
+class Shelf:
+    """Where live answers are kept together: one arena and one table of strings for all."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self) -> None:
+        self.arena = Arena.anonymous()
+        self.interner = Interner(self.arena)
+        self.lock = threading.Lock()
+        self._count = 0
+
+    def place(self) -> str:
+        self._count += 1
+        return f"answer {self._count}"
+
+
+class LiveView:
+    """The rows that a view, or a table, holds now; without a shelf, on one of its own."""
+
+    def __init__(self, schema: Schema, shelf: Shelf | None = None) -> None:
         self._layout = Layout(schema)
-        arena = Arena.anonymous()
-        self._interner = Interner(arena)
-        self._bag = RowBag(self._layout, arena.scope("bag"), self._interner)
-        self._lock = threading.Lock()
+        self._shelf = shelf or Shelf()
+        self._place, self._interner, self._lock = self._shelf.place(), self._shelf.interner, self._shelf.lock
+        with self._interner.owned(self._place):
+            self._bag = RowBag(self._layout, self._shelf.arena.scope(self._place), self._interner)
+
+    def close(self) -> None:
+        """Nobody will ask any more."""
+        self._interner.release(self._place)
+        self._shelf.arena.drop(f"{self._place}/")
 
     @property
     def least_count(self) -> int:

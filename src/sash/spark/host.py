@@ -25,6 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
 from sash.physical.job import Job, View
+from sash.physical.reach import horizon
 from sash.runtime.live import LiveView
 from sash.runtime.metrics import JobMetrics
 from sash.runtime.packets import Cargo, Packet, batch_body, changes_schema
@@ -117,8 +118,7 @@ class SparkHost:
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
         self._begin(ALWAYS)
-        if self._idle.is_set:
-            threading.Thread(target=self._watch, args=(self._query,), daemon=True).start()
+        threading.Thread(target=self._watch, args=(self._query,), daemon=True).start()
 
     def drain(self) -> None:
         """Wait until all input that is there now, and all that was asked, has been answered."""
@@ -277,6 +277,7 @@ class SparkHost:
             if view.name not in kept:
                 self._live[view.name] = self._first_answer(view, before, batch, facts)
         self._live = {view.name: self._live[view.name] for view in self.job.views}
+        self._idle.watch(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         with self._adopted:
             self._number = number
             self._adopted.notify_all()
@@ -322,7 +323,7 @@ class SparkHost:
     def _begin(self, trigger: Mapping[str, object]) -> None:
         self._held.enter_context(run_lock(self._settings.arenas))
         self._started = self._told = time.monotonic()
-        self._idle = IdleRule(self.job.streams, time.time_ns() // 1000)
+        self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         job, settings = self._first, self._settings
         with configured(self._spark, settings.checkpoint):
             packets = streaming(
@@ -372,7 +373,7 @@ class SparkHost:
         while self._query is query:
             time.sleep(POLL)
             with self._between_batches:
-                for stream, clock in self._idle.advances(time.time_ns() // 1000).items():
+                for stream, clock in self._idle.advances(time.time_ns() // 1000).items() if self._idle.is_set else ():
                     self._checkpoint.ask({"advance": clock, "stream": stream})
 
     @property

@@ -1,50 +1,94 @@
-"""IDLE AFTER: a stream that has been silent for so long no longer holds up the others.
+"""Time goes on without rows, where the user lets it.
 
-Its clock goes to the least clock of the streams that are not idle. The advance is put down with its value, like any
-other control event, so a restart meets it at the same place, whatever the clock on the wall says then.
+    IDLE AFTER d         a stream that has been silent for so long follows the least clock of those that are not;
+                         where all are silent, its time goes on with the clock on the wall
+    stamped on arrival   a silent stream is where the clock on the wall is: whatever comes will come later
+
+An advance is put down with its value, like any other control event, so a restart meets it at the same place, whatever the clock
+on the wall says then. When nothing is left that could leave a window or be waited for, nothing is put down any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sash.logical.streams import StreamSpec
+from sash.logical.streams import Stamp, StreamSpec
+from sash.schema import SECOND
 from sash.spark.keeper import GREATEST
+
+TICK = SECOND // 2  # between two advances by the clock on the wall
 
 
 class IdleRule:
     """Watches the streams of a running query; time is that of the wall, in microseconds, and an argument."""
 
-    def __init__(self, streams: Iterable[StreamSpec], now: int) -> None:
-        self._streams = {stream.name: stream for stream in streams if not stream.is_table}
-        self._heard = dict.fromkeys(self._streams, now)
+    def __init__(self, streams: Iterable[StreamSpec], now: int, horizon: int = 0) -> None:
+        self._streams: dict[str, StreamSpec] = {}
+        self._heard: dict[str, int] = {}
         self._clocks: dict[str, int] = {}
         self._told: dict[str, int] = {}
+        self.watch(streams, now, horizon)
+
+    def watch(self, streams: Iterable[StreamSpec], now: int, horizon: int) -> None:
+        """These streams, from now on; no row stays in a window for longer than `horizon`."""
+        self._streams = {stream.name: stream for stream in streams if not stream.is_table}
+        self._heard = {name: self._heard.get(name, now) for name in self._streams}
+        self._horizon = horizon
 
     @property
     def is_set(self) -> bool:
-        return any(stream.idle is not None for stream in self._streams.values())
+        return any(stream.idle is not None or _is_stamped(stream) for stream in self._streams.values())
 
     def saw(self, facts: Iterable[Mapping[str, int | None]], now: int) -> None:
         """What keepers told of a batch: among it, the greatest timestamp of every stream that had rows."""
         told = [(name.removeprefix(GREATEST), ts) for fact in facts for name, ts in fact.items() if GREATEST in name]
         for name, ts in told:
-            assert ts is not None
-            clock = ts - self._streams[name].delay
-            self._heard[name] = now
-            self._clocks[name] = max(clock, self._clocks.get(name, clock))
+            if ts is not None and name in self._streams:
+                clock = ts - self._streams[name].delay
+                self._heard[name] = now
+                self._clocks[name] = max(clock, self._clocks.get(name, clock))
 
     def advances(self, now: int) -> dict[str, int]:
         """The streams whose clocks are to move, and where to; each is told once."""
-        idle = {name for name, stream in self._streams.items() if self._is_idle(stream, now)}
-        clocks = [self._clocks.get(name) for name in self._streams if name not in idle]
-        known = [clock for clock in clocks if clock is not None]
-        if len(known) < len(clocks) or not known:
-            return {}  # nobody to follow
-        to = min(known)
-        moved = {name: to for name in idle if to > max(clock.get(name, to - 1) for clock in (self._clocks, self._told))}
+        moved = self._on_the_wall(now) | self._following(now)
         self._told |= moved
         return moved
 
+    def _on_the_wall(self, now: int) -> dict[str, int]:
+        """Streams that are stamped on arrival, as long as somebody may wait for their time."""
+        silent = [s.name for s in self._streams.values() if _is_stamped(s) and now - self._heard[s.name] >= TICK]
+        return {name: now for name in silent if now - self._told.get(name, 0) >= TICK and self._is_awaited(name, now)}
+
+    def _following(self, now: int) -> dict[str, int]:
+        idle = {name for name, stream in self._streams.items() if self._is_idle(stream, now)}
+        clocks = [self._known(name) for name in self._streams if name not in idle]
+        known = [clock for clock in clocks if clock is not None]
+        if len(known) < len(clocks) or not idle:
+            return {}  # nobody to follow
+        if not known:
+            return self._all_alone(idle, now)
+        to = min(known)
+        return {name: to for name in idle if to > max(clock.get(name, to - 1) for clock in (self._clocks, self._told))}
+
+    def _all_alone(self, idle: set[str], now: int) -> dict[str, int]:
+        """Nothing comes at all: time goes on from the last row, as fast as on the wall."""
+        if not self._clocks:
+            return {}
+        to = max(self._clocks.values()) + now - max(self._heard[name] for name in idle)
+        return {name: to for name in idle if to - self._told.get(name, to - TICK) >= TICK and self._is_awaited(name, to)}
+
+    def _is_awaited(self, name: str, to: int) -> bool:
+        """Whether a row of any stream may be in a window, or wait for this stream, after what it was told last."""
+        last = max(self._clocks.values(), default=None)
+        return last is not None and self._told.get(name, self._clocks.get(name, last)) <= last + self._horizon
+
+    def _known(self, name: str) -> int | None:
+        clocks = [known[name] for known in (self._clocks, self._told) if name in known]
+        return max(clocks, default=None) if _is_stamped(self._streams[name]) else self._clocks.get(name)
+
     def _is_idle(self, stream: StreamSpec, now: int) -> bool:
         return stream.idle is not None and now - self._heard[stream.name] >= stream.idle
+
+
+def _is_stamped(stream: StreamSpec) -> bool:
+    return stream.stamp is not Stamp.EXTERNAL

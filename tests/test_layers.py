@@ -14,7 +14,7 @@ ORDER = (
     "operators", "state", "kernels", "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "errors",
 )  # fmt: skip
 
-HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing"}}
+HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark", "bench"}, "duckdb": {"testing", "bench"}}
 
 PACKAGE = Path(next(iter(sash.__path__)))
 FILES = sorted(PACKAGE.rglob("*.py"))

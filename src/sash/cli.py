@@ -111,12 +111,16 @@ BENCHMARK_LIST = "\n".join(f"  {'*' if one.in_suite else ' '} {one.name:10} {one
 @click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Runs of everything  [default: as the benchmark likes]")
 @click.option("--connections", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE.csv.gz",
               help="patterns: play this connection log too (columns service, orig_h, resp_h).")
+@click.option("--peers", metavar="A,B", callback=lambda context, parameter, value: tuple(value.split(",")) if value else (),
+              help="peers: spark, duckdb, flink, pathway, bytewax; installed on request, each into an environment of its own.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("bench-results"), show_default=True,
               metavar="DIR", help="Numbers, tables and figures go here.")
 def bench(names: tuple[str, ...], out: Path, **options: object) -> None:
     """Measure Sash against its limits, in turns, in one run; ratios first."""
     from sash.commands.bench import bench as run_benchmarks
 
+    if options["peers"] and "peers" not in names:
+        names = (*(names or [one.name for one in choose(())]), "peers")
     run_benchmarks(choose(names), Options(**options), out)  # type: ignore[arg-type]
 
 

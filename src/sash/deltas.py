@@ -71,6 +71,7 @@ class Delta:
     ts: Int64s
     expiry: Int64s
     weight: Int64s
+    is_net: bool = False  # known to be net per instant, and in order
 
     def __len__(self) -> int:
         return len(self.ts)

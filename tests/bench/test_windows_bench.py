@@ -29,7 +29,7 @@ def test_engine_and_bare_loop_give_the_same_changes(
 
 def test_other_changes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     union = next(query for query in windows.QUERIES if query.name == "union all")
-    wrong = windows.Query("wrong", union.sql, windows.bare.bare_except, 2)
+    wrong = windows.Query("wrong", union.sql, windows.bare_two.bare_except, 2)
     with pytest.raises(SashError, match="gives other changes"):
         windows.measure(wrong, 100, repeat=1, least_rows=1000)
 
@@ -61,4 +61,4 @@ def test_the_command_writes_numbers_and_a_figure(tmp_path: Path, monkeypatch: py
 
 def test_a_benchmark_that_is_not_there() -> None:
     result = CliRunner().invoke(main, ["bench", "nonsense"])
-    assert result.exit_code == 2 and "'nonsense' is not one of 'pipeline', 'windows'" in result.output
+    assert result.exit_code == 2 and "'nonsense' is not one of 'engine', 'pipeline', 'batches', 'windows'" in result.output

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
@@ -18,7 +18,7 @@ import numpy as np
 from sash.bench.report import Options, Report, span
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
-from sash.kernels import bare
+from sash.kernels import bare, bare_two
 from sash.operators.changes import NetChanges
 from sash.physical.specs import PortSpec
 from sash.runtime.graph import Feed, Graph
@@ -50,19 +50,20 @@ class Query:
     loop: Callable[..., int]
     streams: int
     keys: int | None = None  # None: as many as the window has rows
+    is_keyed: bool = True  # whether the loop must know which rows belong together
 
     def statements(self, window: int) -> str:
         return STREAMS + self.sql.replace("[]", f"[RANGE {window * GAP} MICROSECONDS]")
 
 
 QUERIES = (
-    Query("select", "SELECT k, v FROM a [] WHERE v < 500", bare.bare_select, 1),
+    Query("select", "SELECT k, v FROM a [] WHERE v < 500", bare.bare_select, 1, is_keyed=False),
     Query("count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare.bare_group, 1, keys=10_000),
     Query("distinct", "SELECT DISTINCT k FROM a []", bare.bare_distinct, 1),
-    Query("join", "SELECT a.k, a.v, b.v AS w FROM a [] JOIN b [] ON a.k = b.k", bare.bare_join, 2),
-    Query("union all", "SELECT k, v FROM a [] UNION ALL SELECT k, v FROM b []", bare.bare_union, 2),
-    Query("except all", "SELECT k FROM a [] EXCEPT ALL SELECT k FROM b []", bare.bare_except, 2),
-    Query("intersect", "SELECT k FROM a [] INTERSECT SELECT k FROM b []", bare.bare_intersect, 2),
+    Query("join", "SELECT a.k, a.v, b.v AS w FROM a [] JOIN b [] ON a.k = b.k", bare_two.bare_join, 2),
+    Query("union all", "SELECT k, v FROM a [] UNION ALL SELECT k, v FROM b []", bare_two.bare_union, 2, is_keyed=False),
+    Query("except all", "SELECT k FROM a [] EXCEPT ALL SELECT k FROM b []", bare_two.bare_except, 2),
+    Query("intersect", "SELECT k FROM a [] INTERSECT SELECT k FROM b []", bare_two.bare_intersect, 2),
 )
 
 
@@ -136,20 +137,25 @@ class EngineRunner:
 class BareRunner:
     """The loop that can do nothing but this query. Its arrays are made before, its output is written over at every step."""
 
-    def __init__(self, input_: Input) -> None:
-        self._loop, self._size = input_.query.loop, input_.window * GAP
-        longest = max(max(map(len, rows)) for _, rows in input_.steps())
+    def __init__(self, input_: Input, steps: Sequence[tuple[int, list[Int64s]]] | None = None) -> None:
+        steps = list(input_.steps()) if steps is None else steps
+        self._loop, self._size, self._is_keyed = input_.query.loop, input_.window * GAP, input_.query.is_keyed
+        longest = max(max(map(len, rows)) for _, rows in steps)
         ring = 1 << (2 * input_.window + longest).bit_length()
-        self._registers, self._rings = np.zeros(4, np.int64), np.zeros((input_.query.streams, ring, bare.RING_LANES), np.int64)
-        self._counts = np.zeros((input_.query.keys or input_.window, 2), np.int64)
-        room = ROOM * len(input_.rows) * longest + 1024
+        keys = input_.query.keys or input_.window
+        self._registers, self._rings = np.zeros(4, np.int64), np.zeros((2 * ring, bare.RING_LANES), np.int64)
+        self._known, self._counts = np.zeros((1 + (2 << keys.bit_length()), 2), np.int64), np.zeros((keys, 4), np.int64)
+        self._numbers = [np.zeros(longest, np.int64) for _ in range(2)]
+        room = max(ROOM, 4 * input_.window // keys) * len(input_.rows) * longest + 1024
         width = EngineRunner(input_)._view.layout.width
         self._out = Delta.room(room, width)
 
     def step(self, rows: list[Int64s], now: int) -> Delta:
-        out = self._out
+        out, numbers = self._out, [known[: len(lines)] for known, lines in zip(self._numbers, (rows[0], rows[-1]), strict=True)]
+        for lines, of_lines in zip(rows, numbers, strict=False) if self._is_keyed else ():
+            bare.number_keys(lines, self._known, of_lines)
         count = self._loop(
-            rows[0], rows[-1], self._size, now, self._registers, self._rings, self._counts, out.rows, out.ts, out.weight
+            rows[0], rows[-1], *numbers, self._size, now, self._registers, self._rings, self._counts, out.rows, out.ts, out.weight
         )
         return out.slice(0, count)
 
@@ -181,10 +187,15 @@ def make_input(query: Query, window: int, rows: int, seed: int = 1) -> Input:
     for _ in range(query.streams):
         lanes = np.zeros((rows, 4), np.int64)
         lanes[:, 0] = np.cumsum(chance.integers(0, 2 * GAP, rows, endpoint=True))
-        lanes[:, bare.KEY] = chance.integers(0, query.keys or window, rows)
+        lanes[:, bare.KEY] = scattered(chance.integers(0, query.keys or window, rows))
         lanes[:, bare.VALUE] = chance.integers(0, 2 * bare.LIMIT, rows)
         streams.append(lanes)
     return Input(query, window, tuple(streams))
+
+
+def scattered(numbers: Int64s) -> Int64s:
+    """Keys as they are in life: any integers, not 0, 1, 2; each number has one of its own."""
+    return (numbers + 1) * np.int64(0x9E3779B97F4A7C15 - 2**64)
 
 
 def measure(query: Query, window: int, repeat: int = 5, least_rows: int | None = None) -> Measured:

@@ -91,10 +91,10 @@ def write_call(
         low, high = value_of(nodes, count, sets)
     elif kind == SUM_INTEGER:
         low = cells[group, cell + 1]
-        is_null = not _is_one_lane(cells, group, cell + 1)
+        is_null = not is_one_lane(cells, group, cell + 1)
         registers[OVERFLOWS] += int(is_null)
     elif kind == AVG_INTEGER:
-        low = _average_of_integers(cells, group, cell, limbs)
+        low = average_of_integers(cells, group, cell, limbs)
     elif kind in (SUM_DECIMAL, AVG_DECIMAL):
         divisor = count if kind == AVG_DECIMAL else 1
         factor, bound_low, bound_high = calls[call, CALL_FACTOR], calls[call, CALL_LOW], calls[call, CALL_HIGH]
@@ -114,16 +114,16 @@ def write_call(
 
 
 @inlined
-def _is_one_lane(cells: Int64s, group: int, cell: int) -> bool:
+def is_one_lane(cells: Int64s, group: int, cell: int) -> bool:
     sign = cells[group, cell] >> 63
     return cells[group, cell + 1] == sign and cells[group, cell + 2] == sign
 
 
 @kernel
-def _average_of_integers(cells: Int64s, group: int, cell: int, limbs: Int64s) -> int:
+def average_of_integers(cells: Int64s, group: int, cell: int, limbs: Int64s) -> int:
     count, low = cells[group, cell], cells[group, cell + 1]
     is_small = -_EXACT_IN_DOUBLE <= low <= _EXACT_IN_DOUBLE and count <= _EXACT_IN_DOUBLE
-    if is_small and _is_one_lane(cells, group, cell + 1):
+    if is_small and is_one_lane(cells, group, cell + 1):
         return int(np.float64(np.float64(low) / np.float64(count)).view(np.int64))
     is_negative = take_exact(cells, group, cell + 1, limbs)
     bits = quotient_to_double(limbs, EXACT_LIMBS, 0, count)

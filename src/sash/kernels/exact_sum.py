@@ -68,9 +68,17 @@ def _add_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: 
     cells[group, cell + 2] += high + overflow
 
 
-@kernel
+@inlined
 def add_exact(cells: Int64s, group: int, cell: int, low: int, middle: int, weight: int) -> None:
     """Add weight times a number of 128 bits."""
+    if weight == 1:
+        _add_192(cells, group, cell, low, middle, middle >> 63)
+    else:
+        _add_multiple(cells, group, cell, low, middle, weight)
+
+
+@kernel
+def _add_multiple(cells: Int64s, group: int, cell: int, low: int, middle: int, weight: int) -> None:
     high = middle >> 63
     if weight < 0:
         weight = -weight

@@ -96,28 +96,64 @@ def _add_up(
 
 
 @inlined
-def _comes_after(
-    rows: Int64s, a: int, weight_a: int, b: int, weight_b: int, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
-) -> bool:
-    if (weight_a > 0) != (weight_b > 0):
-        return weight_a > 0
-    return compare_rows(rows, a, rows, b, orders, starts, lengths, heap) > 0
+def _order(
+    rows: Int64s, i: int, j: int, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
+) -> int:
+    """The order of two rows; the first lane that differs mostly tells."""
+    lane, last = 0, rows.shape[1] - 1
+    while lane <= last and rows[i, lane] == rows[j, lane]:
+        lane += 1
+    if lane > last:
+        return 0
+    if plain[lane] and rows[i, last] == 0 and rows[j, last] == 0:
+        return -1 if rows[i, lane] < rows[j, lane] else 1
+    return compare_rows(rows, i, rows, j, orders, starts, lengths, heap)
+
+
+@inlined
+def _leaving_first(count: int, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s) -> int:
+    """What leaves before what comes, without the zeros, else in the order it has; the answer is how many are left."""
+    n = 0
+    for sign in (-1, 1):
+        for k in range(count):
+            if net[k] * sign > 0:
+                spare_places[n], spare_net[n] = places[k], net[k]
+                n += 1
+    for k in range(n):
+        places[k], net[k] = spare_places[k], spare_net[k]
+    return n
+
+
+@inlined
+def _settle_few(
+    rows: Int64s, start: int, stop: int, weight: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
+    heap: Bytes, places: Int64s, net: Int64s,
+) -> int:
+    """Sort by insertion; equal rows are added up on the way."""
+    count = 0
+    for i in range(start, stop):
+        k, order = count, 1
+        while k > 0:
+            order = _order(rows, places[k - 1], i, orders, plain, starts, lengths, heap)
+            if order <= 0:
+                break
+            k -= 1
+        if k > 0 and order == 0:
+            net[k - 1] += weight[i]
+            continue
+        for above in range(count, k, -1):
+            places[above], net[above] = places[above - 1], net[above - 1]
+        places[k], net[k] = i, weight[i]
+        count += 1
+    return count
 
 
 @kernel
-def _order_instant(
-    rows: Int64s, count: int, places: Int64s, net: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
-    spare_places: Int64s, spare_net: Int64s,
+def _sort(
+    rows: Int64s, count: int, places: Int64s, net: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
+    heap: Bytes, spare_places: Int64s, spare_net: Int64s,
 ) -> None:
-    """Sort the changes of an instant: what leaves before what comes, each by the full row. Few by insertion, many by merging."""
-    if count <= FEW:
-        for i in range(1, count):
-            place, weight, k = places[i], net[i], i
-            while k > 0 and _comes_after(rows, places[k - 1], net[k - 1], place, weight, orders, starts, lengths, heap):
-                places[k], net[k] = places[k - 1], net[k - 1]
-                k -= 1
-            places[k], net[k] = place, weight
-        return
+    """By the full row, by merging."""
     width = 1
     while width < count:
         for left in range(0, count, 2 * width):
@@ -125,8 +161,7 @@ def _order_instant(
             i, j = left, middle
             for k in range(left, right):
                 takes_left = j >= right or (
-                    i < middle
-                    and not _comes_after(rows, places[i], net[i], places[j], net[j], orders, starts, lengths, heap)
+                    i < middle and _order(rows, places[i], places[j], orders, plain, starts, lengths, heap) <= 0
                 )
                 from_ = i if takes_left else j
                 spare_places[k], spare_net[k] = places[from_], net[from_]
@@ -140,31 +175,85 @@ def _order_instant(
 
 
 @kernel
+def _settle(
+    rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
+    lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
+) -> int:
+    """Where the net changes of an instant lie, in order, and their weights; the answer is how many there are."""
+    if stop - start <= FEW:
+        count = _settle_few(rows, start, stop, weight, orders, plain, starts, lengths, heap, places, net)
+    else:
+        count = _net_instant(rows, start, stop, weight, lanes, table, places, net, 0)
+        _sort(rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net)
+    return _leaving_first(count, places, net, spare_places, spare_net)
+
+
+@inlined
+def _is_settled(rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s) -> bool:
+    """Most instants have one change or two, the old row of a group and its new one."""
+    if stop - start == 1:
+        return weight[start] != 0
+    if stop - start == 2 and weight[start] < 0 and weight[start + 1] > 0:
+        return not equal_lanes(rows, start, lanes, rows, start + 1, lanes)
+    return False
+
+
+@kernel
+def settle_instants(
+    rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
+    heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, spare_rows: Int64s,
+) -> int:
+    """As `net_instants`, in place. `spare_rows` has room for the longest instant too."""
+    n, start = 0, 0
+    while start < len(ts):
+        now, stop = ts[start], start + 1
+        while stop < len(ts) and ts[stop] == now:
+            stop += 1
+        if _is_settled(rows, start, stop, weight, lanes):
+            for i in range(start, stop):
+                if n != i:
+                    copy_row(rows, i, rows, n)
+                    ts[n], weight[n] = now, weight[i]
+                n += 1
+        else:
+            count = _settle(
+                rows, start, stop, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,
+                spare_net,
+            )
+            for k in range(count):
+                copy_row(rows, places[k], spare_rows, k)
+            for k in range(count):
+                copy_row(spare_rows, k, rows, n)
+                ts[n], weight[n] = now, net[k]
+                n += 1
+        start = stop
+    return n
+
+
+@kernel
 def net_instants(
-    rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, orders: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
-    table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s,
+    rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
+    heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, out_rows: Int64s,
+    out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """Write what every instant really changed, in order. `table` is as for `net_changes`, the four arrays after it are scratch
-    with room for the longest instant. Most instants have one change or two, the old row of a group and its new one.
+    with room for the longest instant.
     """
     n, start = 0, 0
     while start < len(ts):
         stop = start + 1
         while stop < len(ts) and ts[stop] == ts[start]:
             stop += 1
-        is_plain = stop - start == 1
-        if stop - start == 2 and weight[start] < 0 and weight[start + 1] > 0:
-            is_plain = not equal_lanes(rows, start, lanes, rows, start + 1, lanes)
-        if is_plain:
+        if _is_settled(rows, start, stop, weight, lanes):
             for i in range(start, stop):
-                if weight[i]:
-                    copy_row(rows, i, out_rows, n)
-                    out_ts[n], out_weight[n] = ts[i], weight[i]
-                    n += 1
+                copy_row(rows, i, out_rows, n)
+                out_ts[n], out_weight[n] = ts[i], weight[i]
+                n += 1
         else:
-            count = _net_instant(rows, start, stop, weight, lanes, table, places, net, 0)
-            _order_instant(rows, count, places, net, orders, starts, lengths, heap, spare_places, spare_net)
+            count = _settle(
+                rows, start, stop, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,
+                spare_net,
+            )
             for k in range(count):
                 copy_row(rows, places[k], out_rows, n)
                 out_ts[n], out_weight[n] = ts[start], net[k]

@@ -26,6 +26,7 @@ from sash.operators.over import Over
 from sash.operators.project import Project
 from sash.operators.reached import Reached
 from sash.operators.sequence import sequence
+from sash.operators.sliding_sums import SlidingSums
 from sash.operators.snapshots import Snapshots
 from sash.operators.table_changes import TableChanges
 from sash.operators.top import top
@@ -49,6 +50,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.LookupSpec: Lookup,
     specs.SignedLookupSpec: SignedLookup,
     specs.GroupBySpec: GroupBy,
+    specs.SlidingGroupBySpec: SlidingSums,
     specs.BeginSpec: Begin,
     specs.InsertionsSpec: Insertions,
     specs.DeletionsSpec: Deletions,

@@ -8,10 +8,11 @@ Output:      signed; Insertions gives only what comes, Deletions what goes, once
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from sash.deltas import Delta, Int64s, Layout
+from sash.deltas import MASK_BITS, Delta, Int64s, Layout
 from sash.kernels import instants as kernel
 from sash.kernels.rows import BY_DOUBLE, BY_INTEGER, BY_STRING, BY_WIDE_DECIMAL
 from sash.operators.base import Surroundings, Timeless
@@ -27,20 +28,32 @@ class NetChanges:
 
     def __init__(self, layout: Layout, interner: Interner) -> None:
         self._lanes = np.arange(layout.width, dtype=np.int64)
-        self._orders = column_orders(layout)
+        self._orders, self._plain = column_orders(layout), plain_lanes(layout)
         self._interner = interner
 
     def per_instant(self, delta: Delta) -> Delta:
         """What every instant really changed."""
+        if delta.is_net:
+            return delta
         longest = kernel.longest_instant(delta.ts)
         if longest <= 1 and delta.weight.all():
             return delta
         strings, out, spare = self._interner, Delta.room(len(delta), len(self._lanes)), np.empty((4, longest), np.int64)
         count = kernel.net_instants(
-            delta.rows, delta.ts, delta.weight, self._lanes, self._orders, strings.starts, strings.lengths, strings.heap,
-            _table(longest), *spare, out.rows, out.ts, out.weight,
+            delta.rows, delta.ts, delta.weight, self._lanes, self._orders, self._plain, strings.starts, strings.lengths,
+            strings.heap, _table(longest), *spare, out.rows, out.ts, out.weight,
         )
-        return out.slice(0, count)
+        return replace(out.slice(0, count), is_net=True)
+
+    def settled(self, delta: Delta) -> Delta:
+        """The same in the arrays of the delta itself, which nobody else may hold: most instants stay as they are."""
+        strings, longest = self._interner, kernel.longest_instant(delta.ts)
+        spare, spare_rows = np.empty((4, longest), np.int64), np.empty((longest, len(self._lanes)), np.int64)
+        count = kernel.settle_instants(
+            delta.rows, delta.ts, delta.weight, self._lanes, self._orders, self._plain, strings.starts, strings.lengths,
+            strings.heap, _table(longest), *spare, spare_rows,
+        )
+        return replace(delta.slice(0, count), is_net=True)
 
     def over_all(self, delta: Delta) -> Delta:
         """What all instants together changed, in no order. Most rows come and go soon: first chunk by chunk, then the rest."""
@@ -99,6 +112,15 @@ def column_orders(layout: Layout) -> Int64s:
         (_order(type_), layout.lanes[place], *layout.mask(place)) for place, type_ in enumerate(layout.schema.types)
     ]
     return np.array(lines, np.int64).reshape(len(lines), 4)
+
+
+def plain_lanes(layout: Layout) -> Int64s:
+    """Which lanes decide the order of two rows as integers, if they are the first that differ and nothing is NULL."""
+    plain = np.zeros(layout.width, np.int64)
+    if len(layout.schema) <= MASK_BITS:
+        for place, type_ in enumerate(layout.schema.types):
+            plain[layout.lanes[place]] = _order(type_) == BY_INTEGER
+    return plain
 
 
 def _order(type_: Type) -> int:

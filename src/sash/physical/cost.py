@@ -98,6 +98,8 @@ class Costs:
                 return Cost(changes * CALENDAR, rows)
             case specs.ExpireSpec():
                 return Cost(changes * (CALENDAR if below.pattern is Pattern.WEAK else RING), rows)
+            case specs.SlidingGroupBySpec():
+                return Cost(2 * changes * GROUP, rows)
             case specs.GroupBySpec():
                 return Cost(changes * (GROUP if _adds_up(spec) else GROUP_VALUES), out.rows if _adds_up(spec) else rows)
             case specs.TopSpec():

@@ -238,6 +238,7 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.SignedJoinSpec: _signed_join,
     specs.JoinSpec: _join,
     specs.GroupBySpec: _group_by,
+    specs.SlidingGroupBySpec: _group_by,
     specs.UnionAllSpec: _union,
     specs.CombineSpec: _combine,
     specs.MinusSpec: _minus,

@@ -4,7 +4,8 @@ Placement gives plans whose rows carry their expiry as far up as they can; below
 expiration stands an `Expire`. Here such a plan becomes what the strategy wants. `negative` is no matter of this file: there,
 placement lets every window send negative rows.
 
-    auto              DISTINCT remembers only the youngest copy of a row; a join of two windows keeps no pairs
+    auto              DISTINCT remembers only the youngest copy of a row; a join of two windows keeps no pairs; counts and sums
+                      know what each row added
     direct            as placed
     time-message      windows announce when rows leave; joins pass messages on without looking at their other side
     piggyback         the same, messages being merged with what follows them in an arc
@@ -29,6 +30,7 @@ from sash.physical.expiry_specs import (
     MessageJoinSpec,
     MessageLookupSpec,
 )
+from sash.physical.group_tables import group_tables
 from sash.physical.specs import (
     BinarySpec,
     DeletionsSpec,
@@ -43,6 +45,7 @@ from sash.physical.specs import (
     PortSpec,
     ProjectSpec,
     SignedJoinSpec,
+    SlidingGroupBySpec,
     SnapshotsSpec,
     Spec,
     UnarySpec,
@@ -60,7 +63,9 @@ EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec
 def suit_the_pattern(spec: Spec) -> Spec:
     """Operators that know in which order the rows of their input leave."""
     spec = over_inputs(spec, suit_the_pattern)
-    return _leaving_join(spec) if isinstance(spec, ExpireSpec) else _remember_the_youngest(spec)
+    if isinstance(spec, ExpireSpec):
+        return _leaving_join(spec)
+    return _slide_sums(spec) if isinstance(spec, GroupBySpec) and spec.calls else _remember_the_youngest(spec)
 
 
 def _leaving_join(spec: ExpireSpec) -> Spec:
@@ -73,6 +78,14 @@ def _leaving_join(spec: ExpireSpec) -> Spec:
         return spec
     columns = tuple(range(len(join.schema))) if columns is None else columns
     return LeavingJoinSpec(join.left, join.right, join.left_keys, join.right_keys, columns, names)
+
+
+def _slide_sums(spec: GroupBySpec) -> Spec:
+    """Counts and sums by key of a window are told directly what leaves."""
+    if not isinstance(spec.input, ExpireSpec) or spec.input.input.pattern is not Pattern.WEAKEST or not spec.keys:
+        return spec
+    is_additive = group_tables(spec).is_additive
+    return SlidingGroupBySpec(spec.input.input, spec.keys, spec.calls, spec.names) if is_additive else spec
 
 
 def _remember_the_youngest(spec: Spec) -> Spec:

@@ -43,6 +43,13 @@ class GroupTables:
         return bool((self.sets[:, words.SET_BESIDE] != words.NOTHING_BESIDE).any())
 
     @property
+    def is_additive(self) -> bool:
+        """Whether there are only counts, and sums and averages of integers."""
+        feeds = np.isin(self.feeds[:, words.FEED_KIND], (words.FEED_COUNT, words.FEED_EXACT)).all()
+        calls = np.isin(self.calls[:, words.CALL_KIND], (words.COUNT, words.SUM_INTEGER, words.AVG_INTEGER)).all()
+        return bool(feeds and calls and (self.feeds[:, words.FEED_LANES] == 1).all() and not len(self.sets))
+
+    @property
     def text_calls(self) -> Int64s:
         return np.flatnonzero(self.calls[:, words.CALL_KIND] == words.TEXT)
 

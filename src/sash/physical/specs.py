@@ -262,6 +262,15 @@ class GroupBySpec(UnarySpec):
 
 
 @dataclass(frozen=True)
+class SlidingGroupBySpec(GroupBySpec):
+    """Groups of rows that carry their expiry and leave in the order they came: counts and sums by key."""
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
 class BeginSpec(UnarySpec):
     """Nothing is shown before the first row of any of these streams: what was there already comes then."""
 

@@ -1,0 +1,182 @@
+"""Sash beside what people would use instead, over the same files, one after the other, in one run.
+
+Systems differ in what they can say: OVER never takes a row back, a window with a hop of a second shows 60 buckets instead of
+every instant, DuckDB computes everything again. The table says what each one did; only Sash gives the changes of every instant.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from sash.bench.report import Options, Report, span
+from sash.errors import SashError, choices
+from sash.generate import declare, pairs
+from sash.session import Database
+from sash.spark.host import SparkHost
+from sash.spark.session import local_session
+
+KEYS = 10_000
+FILES = 4  # of every stream, in the order of time
+LONGEST = 900  # seconds that a peer may take
+WORKLOADS = {
+    "aggregate": "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [RANGE 60 SECONDS] GROUP BY k",
+    "join": "SELECT a.k, a.v, b.v AS w FROM a [RANGE 60 SECONDS] JOIN b [RANGE 60 SECONDS] ON a.k = b.k",
+    "distinct": "SELECT DISTINCT k FROM a [RANGE 60 SECONDS]",
+    "except": "SELECT k FROM a [RANGE 60 SECONDS] EXCEPT ALL SELECT k FROM b [RANGE 60 SECONDS]",
+}
+STREAMS = {"aggregate": 1, "join": 2, "distinct": 1, "except": 2}  # that are read
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A script of `peers/`, and what its environment needs; nothing where this one will do."""
+
+    name: str
+    script: str
+    packages: tuple[str, ...] = ()
+    variant: str | None = None
+
+    @property
+    def group(self) -> str:
+        return self.name.split()[0]
+
+
+PEERS = (
+    Peer("spark rocksdb", "spark_streaming.py", variant="rocksdb"),
+    Peer("spark memory", "spark_streaming.py", variant="memory"),
+    Peer("duckdb", "duckdb_slides.py", ("duckdb", "pyarrow")),
+    Peer("flink", "flink_sql.py", ("apache-flink",)),
+    Peer("pathway", "pathway_tables.py", ("pathway",)),
+    Peer("bytewax", "bytewax_flow.py", ("bytewax", "pyarrow"), variant="2000"),
+)
+NAMES = tuple(dict.fromkeys(peer.group for peer in PEERS))
+
+
+def run(options: Options) -> list[Report]:
+    unknown = [name for name in options.peers if name not in NAMES]
+    if unknown:
+        raise SashError(f'unknown peer "{unknown[0]}"', f"peers are: {choices(NAMES)}")
+    rows, repeat = options.rows or (20_000 if options.quick else 150_000), options.repeat or (1 if options.quick else 3)
+    peers = [peer for peer in PEERS if peer.group in (options.peers or ("spark",))]
+    with tempfile.TemporaryDirectory(prefix="sash-peers-") as name:
+        folder = Path(name)
+        write_input(folder, rows)
+        found = []
+        for workload in WORKLOADS:
+            runs: dict[str, list[float] | str] = {}
+            for _ in range(repeat):
+                options.say(f"{workload}: sash")
+                _add(runs, "sash", {"seconds": run_sash(folder, workload)}, rows)
+                for peer in peers:
+                    options.say(f"{workload}: {peer.name}")
+                    if not isinstance(runs.get(peer.name), str):
+                        _add(runs, peer.name, run_peer(peer, workload, folder, options), rows)
+            found.append((workload, runs))
+    return [_report(found, rows, repeat)]
+
+
+def write_input(folder: Path, rows: int) -> None:
+    """Two streams in all the forms that are wanted: Parquet in some files, CSV with and without a header, and with numbers."""
+    for name, table in pairs_of(rows).items():
+        (folder / name).mkdir()
+        for number in range(FILES):
+            part = table.slice(number * rows // FILES, (number + 1) * rows // FILES - number * rows // FILES)
+            path = folder / name / f"{number}.parquet"
+            pa.parquet.write_table(part, path)
+            os.utime(path, (number + 1, number + 1))
+        pa.csv.write_csv(table, folder / f"{name}.csv", pa.csv.WriteOptions(include_header=False, quoting_style="none"))
+        numbers = table.set_column(0, "ts", table["ts"].cast(pa.int64()))
+        pa.csv.write_csv(numbers, folder / f"{name}.numbers.csv", pa.csv.WriteOptions(quoting_style="none"))
+
+
+def pairs_of(rows: int) -> dict[str, pa.Table]:
+    return dict(pairs(rows, 1, keys=KEYS))
+
+
+def run_sash(folder: Path, workload: str) -> float:
+    """Seconds on Spark, which runs already, from the start of the query to its end."""
+    db = Database(base=folder)
+    streams = "".join(declare(name, "parquet").replace(f"'{name}.parquet'", f"'{name}'") for name in "ab")
+    db.execute(streams + f"CREATE MATERIALIZED VIEW answer AS {WORKLOADS[workload]};")
+    spark = local_session()
+    with tempfile.TemporaryDirectory(prefix="sash-out-") as out:
+        host = SparkHost(spark, db.planned(2), folder, output=Path(out))
+        started = time.monotonic()
+        host.run_to_end()
+        seconds = time.monotonic() - started
+        host.close()
+    return seconds
+
+
+def run_peer(peer: Peer, workload: str, folder: Path, options: Options) -> dict[str, object]:
+    try:
+        python = environment(peer, options)
+    except subprocess.CalledProcessError as error:
+        return {"cannot": f"could not be installed: {_last_line(error.stderr)}"}
+    script = Path(__file__).parent / "peers" / peer.script
+    words = [str(python), str(script), workload, str(folder), *([peer.variant] if peer.variant else [])]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=LONGEST, check=True)
+    except subprocess.TimeoutExpired:
+        return {"cannot": f"took more than {LONGEST} seconds"}
+    except subprocess.CalledProcessError as error:
+        return {"cannot": f"failed: {_last_line(error.stderr)}"}
+    told: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
+    return told
+
+
+def environment(peer: Peer, options: Options) -> Path:
+    """The Python of a peer's own environment, made where it is not there yet."""
+    if not peer.packages:
+        return Path(sys.executable)
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sash" / "peers" / peer.group
+    python, mark = home / "bin" / "python", home / "installed"
+    if not mark.exists():
+        options.say(f"installing {peer.group}")
+        for words in ([sys.executable, "-m", "venv", home], [python, "-m", "pip", "install", "-q", *peer.packages]):
+            subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
+        mark.write_text("\n".join(peer.packages))
+    return python
+
+
+def _add(runs: dict[str, list[float] | str], name: str, told: dict[str, object], count: int) -> None:
+    """Seconds for all rows of a stream, also where a peer was given the first ones only."""
+    if "cannot" in told:
+        runs[name] = str(told["cannot"])
+        return
+    known = runs.setdefault(name, [])
+    assert isinstance(known, list)
+    known.append(float(str(told["seconds"])) * count / int(str(told.get("rows", count))))
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no message"])[-1][:200]
+
+
+def _report(found: list[tuple[str, dict[str, list[float] | str]]], rows: int, repeat: int) -> Report:
+    lines, numbers = [], []
+    for workload, runs in found:
+        count, own = STREAMS[workload] * rows, runs["sash"]
+        assert isinstance(own, list)
+        for name, seconds in runs.items():
+            numbers.append({"workload": workload, "system": name, "rows": count, "seconds": seconds})
+            if isinstance(seconds, str):
+                lines.append([f"{workload}: {name}", "-", seconds])
+                continue
+            times = "1.0" if name == "sash" else f"{statistics.median(seconds) / statistics.median(own):.1f}"
+            lines.append([f"{workload}: {name}", times, span([count / value for value in seconds])])
+    title = f"Beside others, {rows:,} rows a stream, {KEYS:,} keys, windows of 60 s, {repeat} runs each, in turns"
+    notes = ["Each in a process of its own; Sash on Spark. Time is that of the query, without the start of the system."]
+    return Report(title, ("workload: system", "times Sash's seconds", "rows/s"), lines, numbers, notes)

@@ -1,0 +1,49 @@
+"""The workloads of `sash bench engine` and the peers: that they measure what they say; how fast it is is not tested here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sash.bench import comparing, engine, windows
+from sash.bench.registry import BENCHMARKS, choose
+from sash.bench.report import Options
+from sash.cli import main
+
+
+@pytest.mark.parametrize("query", engine.WORKLOADS, ids=lambda query: query.name)
+def test_engine_and_bare_loop_give_the_same_changes(query: windows.Query, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "STEP", 700)
+    few_keys = windows.Query(query.name, query.sql, query.loop, query.streams, keys=40)
+    assert windows.measure(few_keys, 300, repeat=1, least_rows=2000).changes > 0
+
+
+def test_joins_at_once_give_the_changes_of_joins_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SECONDS", (1, 2, 3))
+    measured, shared = engine.measure_joins(8_000, 1)
+    assert measured.changes > 0 and "3 joins over windows of 1, 2, 3 s" in shared
+
+
+def test_the_suite_is_what_runs_without_a_name() -> None:
+    assert [one.name for one in choose(())] == [one.name for one in BENCHMARKS if one.in_suite]
+    assert [one.name for one in choose(("windows",))] == ["windows"]
+
+
+def test_an_unknown_peer_is_told() -> None:
+    result = CliRunner().invoke(main, ["bench", "peers", "--peers", "storm"])
+    assert result.exit_code == 2 and 'unknown peer "storm"; peers are: spark, duckdb' in result.output
+
+
+def test_a_peer_reads_the_files_and_says_what_it_cannot(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    comparing.write_input(tmp_path, 2_000)
+    scripts = Path(comparing.__file__).parent / "peers"
+    words = [sys.executable, str(scripts / "duckdb_slides.py"), "aggregate", str(tmp_path)]
+    told = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert '"seconds"' in told.stdout and '"results"' in told.stdout
+    spark = next(peer for peer in comparing.PEERS if peer.name == "spark memory")
+    assert "not supported" in str(comparing.run_peer(spark, "except", tmp_path, Options())["cannot"])

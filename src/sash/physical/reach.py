@@ -118,9 +118,10 @@ def parts(spec: Spec) -> Iterator[Spec]:
 def can_share(spec: Spec, known: set[Spec]) -> bool:
     """Whether a new view may read the operators that run already: all that it would read can be made again for it.
 
-    What an exchange sent is nowhere kept, so a view with one has its own.
+    What an exchange sent is nowhere kept, so a view with one has its own. So has one that asks for the time: before it rows may
+    wait for their instant.
     """
-    if any(isinstance(part, PortSpec) and part.source is not None for part in parts(spec)):
+    if any(isinstance(part, PortSpec) and (part.source is not None or part.is_time) for part in parts(spec)):
         return not any(part in known and not isinstance(part, PortSpec) for part in parts(spec))
     return all(_can_be_told(border) for border in _borders(spec, known))
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sash.errors import SashError
+from sash.logical.as_of import AsOf
 from sash.logical.expression_text import expression_text
 from sash.logical.nodes import (
     Aggregate,
@@ -97,7 +98,7 @@ class Unnesting:
             return self._top(plan)
         if isinstance(plan, Over):
             return self._over(plan)
-        what = "MINUS" if isinstance(plan, Minus) else "a window"
+        what = "MINUS" if isinstance(plan, Minus) else "ASOF JOIN" if isinstance(plan, AsOf) else "a window"
         message = f"{what} over a query that names columns of the query around it is not possible"
         raise SashError(message, "name them above it")
 

@@ -126,6 +126,17 @@ OPERATORS = (
            "WHERE EXISTS (SELECT 1 FROM asks [RANGE 5 SECONDS] a WHERE a.auction = b.auction AND a.amount > b.price)"),
     _shape("anti_exists", "SELECT b.bidder, b.auction FROM bids [ROWS 6] b "
            "WHERE NOT EXISTS (SELECT 1 FROM asks [RANGE 5 SECONDS] a WHERE a.auction = b.auction)"),
+    _shape("tied_value", "SELECT b.bidder, (SELECT COUNT(*) FROM asks [RANGE 5 SECONDS] a WHERE a.auction = b.auction "
+           "AND a.amount > b.price) AS n FROM bids [RANGE 4 SECONDS] b"),
+    _shape("tied_below_union", "SELECT b.auction, (SELECT MAX(q.x) FROM (SELECT a.auction AS x FROM asks [RANGE 5 SECONDS] a "
+           "WHERE a.seller = b.bidder UNION ALL SELECT n FROM quiet [ROWS 2] WHERE auction <= b.auction) q) AS m "
+           "FROM bids [RANGE 4 SECONDS] b"),
+    _shape("lateral", "SELECT b.bidder, l.seller FROM bids [RANGE 3 SECONDS] b LEFT JOIN LATERAL (SELECT a.seller "
+           "FROM asks [RANGE 5 SECONDS] a WHERE a.auction <=> b.auction ORDER BY a.amount DESC, a.seller LIMIT 1) l ON true"),
+    _shape("not_in_or", "SELECT auction, bidder FROM bids [RANGE 4 SECONDS] b WHERE price > 3 OR bidder NOT IN "
+           "(SELECT seller FROM asks [RANGE 4 SECONDS] a WHERE a.auction = b.auction)"),
+    _shape("listed_in_order", "SELECT auction, STRING_AGG(bidder, ',' ORDER BY price DESC) AS l, MODE(tag) AS m "
+           "FROM bids [RANGE 6 SECONDS] GROUP BY auction"),
     _shape("band", "SELECT b.bidder, a.seller FROM bids [RANGE 9 SECONDS] b JOIN asks [RANGE 9 SECONDS] a "
            "ON b.auction = a.auction AND a.ts BETWEEN b.ts - INTERVAL 2 SECONDS AND b.ts"),
     _shape("top_rows", "SELECT bidder, price FROM bids [RANGE 6 SECONDS] ORDER BY price DESC, bidder LIMIT 3"),

@@ -9,8 +9,8 @@ import pytest
 import sash
 
 ORDER = (
-    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "tables", "declare", "queries", "spark", "sources",
-    "runtime",
+    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "tables", "replan", "declare", "queries", "spark",
+    "sources", "runtime",
     "operators", "state", "kernels", "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "errors",
 )  # fmt: skip
 

@@ -62,6 +62,16 @@ class Queries:
         for part in parts(view.spec):
             self._users.setdefault(part, {})[view.name] = None
 
+    def choice_of(self, plan: Plan) -> Choice | None:
+        """How a plan is run in one shard; None for one that shares nothing with older views."""
+        return self._choices.get((plan, 1)) if plan in self._plans else None
+
+    def replanned(self, view: View, plan: Plan, choice: Choice) -> None:
+        """A view is run in another way from now on."""
+        self.remove(view.name)
+        self.add(view, plan)
+        self._choices[plan, 1] = choice
+
     def remove(self, name: str) -> None:
         view = self.views.pop(name)
         for part in set(parts(view.spec)):

@@ -23,6 +23,8 @@ from sash.logical.nodes import scans
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.explain import explain_streams, explain_view
 from sash.physical.job import Job
+from sash.physical.placement import Expiry
+from sash.replan import Replanner
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.schedule import parse_schedule
@@ -98,6 +100,7 @@ class Database(Declarations):
         self._tables: dict[str, TableRows] = {}
         self._has_rows, self._creations = False, 0
         self._table_instant, self._is_advanced = BEGINNING - 1, False
+        self._replanner = Replanner()
 
     def push(self, name: str, rows: Any) -> None:
         """Rows of a stream: dicts, tuples, columns, Arrow or pandas. They become part of every answer at once."""
@@ -188,7 +191,9 @@ class Database(Declarations):
         if until is not None:
             host.limit(until)
         for batch in batches(host.job.streams, self.base, batch_rows):
+            before = host.progress.rows
             host.step(packet for split in batch for packet in self._packets(split))
+            self._think_again(host.progress.rows - before)
             if on_batch is not None:
                 on_batch(host)
         if flush:
@@ -267,6 +272,14 @@ class Database(Declarations):
         for start in range(0, max(1, batch.num_rows), PUSH_ROWS):
             piece = batch.slice(start, PUSH_ROWS)
             host.take(spec.name, piece, dead if start == 0 else dead.slice(0, 0), self._arrival(spec, piece.num_rows))
+            self._think_again(piece.num_rows)
+
+    def _think_again(self, rows: int) -> None:
+        """Plan views anew, if their streams have come to look very different from what was thought."""
+        if self.expiry is Expiry.AUTO and self._job.remembers and self._replanner.is_due(rows):
+            host = self._running()
+            self._replanner.look(host, self.queries, self.materialized().values(), self.catalog.streams.values())
+            self._job = host.job
 
     def _tell_the_time(self, host: EmbeddedHost) -> None:
         """Where NOW() is asked and there is no stream, table changes move time: by the wall clock, until somebody advances."""

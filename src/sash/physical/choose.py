@@ -21,6 +21,7 @@ from sash.physical.placement import Expiry, place_view
 from sash.physical.specs import Spec
 
 CLEARLY = 0.8  # of the cost of the plan as it was written
+FAR = 0.5  # of the cost of the plan that runs: to change it costs something too
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,13 @@ def choose(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOT
     first, *others = offers(plan, shards, expiry, statistics)
     best = min(others, key=lambda offer: offer.cost, default=first)
     return best.choice if best.cost < CLEARLY * first.cost else first.choice
+
+
+def better(plan: Plan, current: Choice, shards: int, expiry: Expiry, statistics: Statistics) -> Choice | None:
+    """Another way to run a plan, if by what is known now it is far cheaper than the current one."""
+    costs = Costs(Estimates(statistics))
+    best = min(offers(plan, shards, expiry, statistics), key=lambda offer: offer.cost)
+    return best.choice if best.cost < FAR * _offer(current, shards, expiry, costs).cost else None
 
 
 def offers(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN) -> list[Offer]:

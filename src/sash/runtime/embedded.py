@@ -17,7 +17,7 @@ from sash.logical.statistics import Statistics
 from sash.logical.streams import StreamSpec
 from sash.physical.explain import Counts
 from sash.physical.job import Job, View
-from sash.physical.specs import Spec
+from sash.physical.specs import EmitSpec, Spec
 from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics
@@ -101,6 +101,30 @@ class EmbeddedHost:
             self._kept.pop(gone.view.spec).live.close()
         if not is_replaced:
             self._shard.change(job)
+
+    def look_afresh(self) -> None:
+        """From now on statistics are about rows that are still to come."""
+        for name, one in self._observers.items():
+            span = self._shard.span(name)
+            if span is not None and not one.spec.is_table:
+                self._observers[name] = StreamObserver(one.spec, span[1])
+
+    def replan(self, view: View, streams: Iterable[StreamSpec]) -> bool:
+        """Go on with other operators for a view. Where the rows in memory do not give its exact state, nothing is changed."""
+        old, twin = self.views[view.name], replace(view, name=f"{view.name} anew")
+        is_alone = sum(shown.view.spec == old.view.spec for shown in self.views.values()) == 1
+        if not is_alone or view.spec in self._kept or isinstance(old.view.spec, EmitSpec):
+            return False
+        both = self.job.with_view(twin, streams)
+        filled = self._shard.change(both)
+        is_exact = self._shard.is_complete(view.spec) and _answer(filled, twin).equals(old.kept.live.rows())
+        if is_exact:
+            views = tuple(view if one is twin else one for one in both.without_view(view.name).views)
+            self.job = replace(both.without_view(view.name), views=views)
+            self._kept[view.spec] = self._kept.pop(old.view.spec)
+            self.views[view.name] = replace(old, view=view)
+        self._shard.change(self.job)
+        return is_exact
 
     def unread(self, stream: StreamSpec, rows: pa.RecordBatch, arrival: int | None) -> None:
         """Rows came that no view reads; only how late it is is known of them."""
@@ -189,7 +213,8 @@ class EmbeddedHost:
     def statistics(self) -> Statistics:
         """What is known of the streams and operators by now."""
         spans = {name: self._shard.span(name) for name in self._observers}
-        seconds = {name: (span[1] - span[0]) / SECOND for name, span in spans.items() if span is not None}
+        begins = {name: one.since for name, one in self._observers.items()}
+        seconds = {name: (span[1] - (begins[name] or span[0])) / SECOND for name, span in spans.items() if span is not None}
         now = self._job_metrics.and_now(None, self._shard.metrics())
         return observed(self._observers.values(), seconds, now.operators(), self._shard.early(), self.elapsed)
 
@@ -248,3 +273,12 @@ class EmbeddedHost:
 
     def _control(self, facts: dict[str, int | None], stream: str = "") -> Iterable[Packet]:
         return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body(facts))
+
+
+def _answer(packets: Sequence[Packet], view: View) -> pa.Table:
+    """What a view that is new begins with."""
+    live = LiveView(view.schema)
+    for packet in packets:
+        if packet.cargo is Cargo.NET and packet.name == view.name:
+            live.add(packet.batch())
+    return live.rows()

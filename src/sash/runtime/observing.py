@@ -22,8 +22,9 @@ ONE_IN = 16
 class StreamObserver:
     """Looks at the rows of one stream."""
 
-    def __init__(self, spec: StreamSpec) -> None:
+    def __init__(self, spec: StreamSpec, since: int | None = None) -> None:
         self.spec = spec
+        self.since = since  # rows after this instant were looked at; None: all
         self.rows = 0
         self._sampled = 0
         self._sketches = [Sketch() for _ in spec.schema.names]

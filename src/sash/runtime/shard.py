@@ -133,6 +133,11 @@ class Shard:
         """From which instant on a view that is created now is right for all rows that ever came; None: never."""
         return complete_since(reaches(spec), self._intakes, self.now)
 
+    def is_complete(self, spec: Spec) -> bool:
+        """Whether a view that is created now is right for all rows that ever came."""
+        since = complete_since(reaches(spec), self._intakes, self.now)
+        return since is not None and since <= self._least_clock
+
     def _knowledge(self) -> list[Packet]:
         """What time it is, for levels that are new."""
         if (self._level, self._shard) != (1, 0):

@@ -50,7 +50,7 @@ def run(db: Database, choice: Choice, expiry: Expiry, rows: dict[str, list[tuple
         result = convert(stream, rows[stream.name])
         host.take(stream.name, result.batch, result.dead)
     host.end()
-    return from_arrow(pa.Table.from_batches(host.changes["v"]))
+    return from_arrow(pa.Table.from_batches(host.changes("v")))
 
 
 @pytest.mark.parametrize("sql", QUERIES)

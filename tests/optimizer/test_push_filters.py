@@ -64,7 +64,7 @@ def run(db: Database, plan: Plan, rows: dict[str, list[tuple[object, ...]]]) -> 
         result = convert(stream, rows[stream.name])
         host.take(stream.name, result.batch, result.dead)
     host.end()
-    return from_arrow(pa.Table.from_batches(host.changes["v"], host.changes["v"][0].schema))
+    return from_arrow(pa.Table.from_batches(host.changes("v"), host.changes("v")[0].schema))
 
 
 @pytest.mark.parametrize("sql", FILTERS)

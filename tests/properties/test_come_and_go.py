@@ -19,7 +19,7 @@ from sash.testing.tables import Change, from_arrow
 from shapes import BASIC, OPERATORS, STREAMS, Shape, make_rows
 
 ROWS = 40
-SHAPES = [shape for shape in BASIC + OPERATORS if "EMIT" not in shape.sql]
+SHAPES = BASIC + OPERATORS
 EPOCH = datetime(1970, 1, 1)
 
 

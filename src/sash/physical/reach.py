@@ -65,7 +65,7 @@ def reaches(spec: Spec) -> Reaches:
     if isinstance(spec, PortSpec):
         if spec.source is not None:
             return reaches(spec.source)
-        return {} if spec.is_table else {spec.base: Reach()}
+        return {} if spec.is_table or spec.is_time else {spec.base: Reach()}
     below = together(reaches(child) for child in spec.inputs)
     if isinstance(spec, TimeWindowSpec):
         return {port: reach.plus(spec.size) for port, reach in below.items()}

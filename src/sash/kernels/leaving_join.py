@@ -42,16 +42,23 @@ def head_expiry(width: int, registers: Int64s, lines: Int64s) -> int:
 
 @inlined
 def write_columns(
-    left: Int64s, i: int, right: Int64s, j: int, lanes: Int64s, bits: Int64s, values: int, out: Int64s, n: int
+    left: Int64s, i: int, l_values: int, l_width: int, right: Int64s, j: int, r_values: int, r_width: int, lanes: Int64s,
+    bits: Int64s, values: int, out: Int64s, n: int,
 ) -> None:
-    """`lanes` has lines (is right, from, to), `bits` lines (is right, from lane, bit, to lane, bit)."""
+    """`lanes` has lines (is right, from, to), `bits` lines (is right, from lane, bit, to lane, bit). Most pairs have no NULL."""
     for k in range(len(lanes)):
         out[n, lanes[k, 2]] = right[j, lanes[k, 1]] if lanes[k, 0] else left[i, lanes[k, 1]]
+    nulls = 0
     for lane in range(values, out.shape[1]):
         out[n, lane] = 0
-    for k in range(len(bits)):
-        mask = right[j, bits[k, 1]] if bits[k, 0] else left[i, bits[k, 1]]
-        out[n, bits[k, 3]] |= (mask >> bits[k, 2] & 1) << bits[k, 4]
+    for lane in range(l_values, l_width):
+        nulls |= left[i, lane]
+    for lane in range(r_values, r_width):
+        nulls |= right[j, lane]
+    if nulls:
+        for k in range(len(bits)):
+            mask = right[j, bits[k, 1]] if bits[k, 0] else left[i, bits[k, 1]]
+            out[n, bits[k, 3]] |= (mask >> bits[k, 2] & 1) << bits[k, 4]
 
 
 @inlined
@@ -66,12 +73,14 @@ def make_ready(lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -
 def join_leaving(
     l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, l_hashes: Int64s, r_rows: Int64s, r_ts: Int64s,
     r_expiry: Int64s, r_weight: Int64s, r_hashes: Int64s, now: int, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
-    r_masks: Int64s, lanes: Int64s, bits: Int64s, values: int, cursor: Int64s, l_registers: Int64s, l_lines: Int64s,
+    r_masks: Int64s, lanes: Int64s, bits: Int64s, shape: Int64s, cursor: Int64s, l_registers: Int64s, l_lines: Int64s,
     l_table: Int64s, r_registers: Int64s, r_lines: Int64s, r_table: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
-    """Stops when its output is full, with `cursor` at the event at hand; is through when all arrivals, and all rows that leave
-    before `now`, are."""
+    """`shape` holds the numbers of value lanes: left, right, out. Stops when its output is full, with `cursor` at the event at
+    hand; is through when all arrivals, and all rows that leave before `now`, are.
+    """
     l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
+    l_values, r_values, values = shape[0], shape[1], shape[2]
     while True:
         i, j, row = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1
         arrives_left = l_ts[i] if i < len(l_ts) else FOREVER
@@ -91,7 +100,9 @@ def join_leaving(
                         if n == len(out_ts):
                             cursor[CHAIN] = row + 1
                             return n
-                        write_columns(l_lines, line, r_lines, other, lanes, bits, values, out_rows, n)
+                        write_columns(
+                            l_lines, line, l_values, l_width, r_lines, other, r_values, r_width, lanes, bits, values, out_rows, n
+                        )
                         out_ts[n] = leaves
                         out_weight[n] = -l_lines[line, l_width + WEIGHT] * r_lines[other, r_width + WEIGHT]
                         n += 1
@@ -109,7 +120,9 @@ def join_leaving(
                         if n == len(out_ts):
                             cursor[CHAIN] = row + 1
                             return n
-                        write_columns(l_lines, other, r_lines, line, lanes, bits, values, out_rows, n)
+                        write_columns(
+                            l_lines, other, l_values, l_width, r_lines, line, r_values, r_width, lanes, bits, values, out_rows, n
+                        )
                         out_ts[n] = leaves
                         out_weight[n] = -r_lines[line, r_width + WEIGHT] * l_lines[other, l_width + WEIGHT]
                         n += 1
@@ -128,7 +141,9 @@ def join_leaving(
                     if n == len(out_ts):
                         cursor[CHAIN] = row + 1
                         return n
-                    write_columns(l_rows, i, r_lines, other, lanes, bits, values, out_rows, n)
+                    write_columns(
+                        l_rows, i, l_values, l_width, r_lines, other, r_values, r_width, lanes, bits, values, out_rows, n
+                    )
                     out_ts[n], out_weight[n] = arrives, l_weight[i] * r_lines[other, r_width + WEIGHT]
                     n += 1
                 row = next_alive(row, arrives, r_width, r_registers[OLDEST], r_lines)
@@ -144,7 +159,9 @@ def join_leaving(
                     if n == len(out_ts):
                         cursor[CHAIN] = row + 1
                         return n
-                    write_columns(l_lines, other, r_rows, j, lanes, bits, values, out_rows, n)
+                    write_columns(
+                        l_lines, other, l_values, l_width, r_rows, j, r_values, r_width, lanes, bits, values, out_rows, n
+                    )
                     out_ts[n], out_weight[n] = arrives, r_weight[j] * l_lines[other, l_width + WEIGHT]
                     n += 1
                 row = next_alive(row, arrives, l_width, l_registers[OLDEST], l_lines)

@@ -33,6 +33,8 @@ class LeavingJoin(Operator):
         )
         self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
         self._lanes, self._bits = _moves(spec)
+        self._shape = np.array([spec.left.layout.values, spec.right.layout.values, spec.layout.values], np.int64)
+        self._expected = 0  # changes of a step: as many as the last one had
 
     @property
     def kept(self) -> int:
@@ -47,7 +49,7 @@ class LeavingJoin(Operator):
         for log, delta in zip(self._logs, inputs, strict=True):
             log.reserve(len(delta), int(self._reached[0]))
         hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, 2 * (len(left) + len(right)))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, self._expected)
         while True:
             out = pieces.next()
             count = self._join(left, right, hashes, now, cursor, *out.room)
@@ -56,7 +58,9 @@ class LeavingJoin(Operator):
                 break
         self._reached[0] = now - 1
         self.probes += 2 * (len(left) + len(right)) + before - self.kept
-        return pieces.delta()
+        out_delta = pieces.delta()
+        self._expected = len(out_delta) + len(out_delta) // 8
+        return out_delta
 
     def _join(
         self, left: Delta, right: Delta, hashes: tuple[Int64s, Int64s], now: int, cursor: Int64s, rows: Int64s, ts: Int64s,
@@ -66,7 +70,7 @@ class LeavingJoin(Operator):
         count: int = join_leaving(
             left.rows, left.ts, left.expiry, left.weight, hashes[0], right.rows, right.ts, right.expiry, right.weight, hashes[1],
             now, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._lanes, self._bits,
-            self.layout.values, cursor, l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table,
+            self._shape, cursor, l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table,
             rows, ts, weight,
         )
         return count

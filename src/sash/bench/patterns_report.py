@@ -13,7 +13,7 @@ from sash.bench.report import Options, Report
 from sash.physical.papers import Stores
 
 Sizes = dict[Stores, tuple[int, ...]]
-SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000, 200_000), Stores.PAPERS: (2_000, 20_000, 100_000)}
+SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000, 200_000), Stores.PAPERS: (2_000, 10_000, 50_000)}
 QUICK_SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000), Stores.PAPERS: (2_000, 10_000)}
 RECORDED_SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000), Stores.PAPERS: (2_000, 20_000)}  # a third of the log is one link
 ROWS = {Stores.ENGINE: 50_000, Stores.PAPERS: 1_000}  # of each link, measured once the windows are full
@@ -49,7 +49,7 @@ def _times(input_: Input, stores: Stores, sizes: Sequence[int], options: Options
             if ("negation up" in query.name and size > LARGEST_RESULT) or rows <= 0:
                 continue
             options.say(f"{stores.value} stores, {input_.name}, {query.name}, {size:,} rows")
-            found += measure(query, input_, size, rows, options.repeat or (1 if options.quick else 3), stores)
+            found += measure(query, input_, size, rows, options.repeat or (1 if options.quick else 2), stores)
     used = [strategy for strategy in STRATEGIES if any(one.strategy == strategy for one in found)]
     lines = [_line(group, used) for group in _groups(found)]
     columns = ("query, window", "auto over negative", "bytes negative/auto", *used)

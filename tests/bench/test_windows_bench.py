@@ -61,4 +61,4 @@ def test_the_command_writes_numbers_and_a_figure(tmp_path: Path, monkeypatch: py
 
 def test_a_benchmark_that_is_not_there() -> None:
     result = CliRunner().invoke(main, ["bench", "nonsense"])
-    assert result.exit_code == 2 and "'nonsense' is not one of 'engine', 'pipeline', 'batches', 'windows'" in result.output
+    assert result.exit_code == 2 and "'nonsense' is not one of " in result.output

@@ -52,7 +52,7 @@ class Cycle:
         demand = Demand(self.nodes, self.arcs)
         for node in self.prone:
             hope = min(self.nodes[port].output.clock for port in node.ports)
-            if node.next_event < hope:
+            if node.output.clock < hope and node.next_event < hope:
                 self._bring_time(node, demand)
 
     # Conditions of the rules.
@@ -165,7 +165,7 @@ class Cycle:
         if not node.is_ready and node.has_more():
             self._wake(node)
             self._work_off()
-        if node.next_event < node.reach:
+        if node.output.clock < node.reach and node.next_event < node.reach:
             self._run_to(node, node.reach)
             self._work_off()
         for arc in node.arcs:

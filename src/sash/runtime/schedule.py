@@ -20,7 +20,7 @@ RULES = ("dfs", "bfs", "rr")
 ALL = FOREVER
 BY_LOAD = 0
 
-LEAST_BATCH = 1 << 16  # below this, calls would cost more than a few hundredths of the work
+LEAST_BATCH = 1 << 17  # below this, calls would cost more than a few hundredths of the work
 COST_OF_A_PASS = 1 << 11  # in rows: what calling the operators once costs beside their work
 
 

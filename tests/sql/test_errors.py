@@ -254,7 +254,7 @@ STATEMENTS = [
     ("DROP STREAM bids", "bids", 'stream "bids" is read by: counts; drop them first'),
     ("DROP TABLE bids", "bids", 'there is no table "bids"; it is a stream; tables are: people'),
     ("DROP VIEW nothing", "nothing", 'there is no view "nothing"; views are: counts'),
-    ("SHOW FOO", "FOO", 'expected STREAMS, TABLES or VIEWS, found "FOO"'),
+    ("SHOW FOO", "FOO", 'expected STREAMS, TABLES, VIEWS or QUERIES, found "FOO"'),
     ("ADVANCE TO 'noon'", "'noon'", "\"noon\" is not a timestamp; write it as '2024-05-01 12:00:00'"),
     ("INSERT INTO nothing VALUES (1)", "nothing", 'unknown stream, table or view "nothing"'),
     ("INSERT INTO counts VALUES (1)", "counts", '"counts" is a view; only streams and tables take rows'),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.logical.nodes import Function, Order
+from sash.logical.nodes import Function
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
@@ -227,8 +227,8 @@ def _string_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
     if not isinstance(separator, str):
         raise fault(call.arguments[1], "the separator must be a text in quotes")
     order = tuple(orderings(exp.Order(expressions=list(call.orders)), binder.bind, ()))
-    if [part.at(0) for part in order] == [Order(0)] and build.cast(order[0].expression, STRING) == value:
-        order = ()  # that of the values
+    if len(order) == 1 and not order[0].at(0).is_descending and build.cast(order[0].expression, STRING) == value:
+        order = ()  # that of the values, among which are no NULLs
     if order and call.is_distinct:
         raise fault(call.orders[0], "with DISTINCT, the order is that of the values", "leave ORDER BY out")
     return BoundCall(Function.STRING_AGG, value, parameter=separator, order=order)

@@ -138,7 +138,7 @@ class SparkDatabase(Declarations):
 
     def _go_on_with(self, host: SparkHost, job: Job) -> None:
         """A checkpoint may know of views that came and went after its beginning, which this session has not been told."""
-        for sql in host.statements if job != host.newest and host.is_first(job) else ():
+        for sql in host.versions.statements if job != host.newest and host.is_first(job) else ():
             for statement in parse_statements(sql):
                 define(statement, self.catalog)  # type: ignore[arg-type]
         for view in host.newest.views:
@@ -168,7 +168,7 @@ class SparkDatabase(Declarations):
             return
         self._must_remember()
         placed = self.queries.place(
-            view, self._shards or 1, self.expiry, self.statistics, self._host.changes_so_far + 1, remembers=True
+            view, self._shards or 1, self.expiry, self.statistics, self._host.versions.newest + 1, remembers=True
         )
         self._check_frames(placed)
         job = self._host.newest.with_view(placed, self.catalog.streams.values())
@@ -187,7 +187,7 @@ class SparkDatabase(Declarations):
 
     def complete_since(self, name: str) -> datetime | None:
         """From when on a view is right for all rows that ever came; None: never."""
-        since = self._started().complete_since(self._kept_view(name))
+        since = self._started().versions.complete_since(self._kept_view(name))
         return None if since is None else datetime(1970, 1, 1) + timedelta(microseconds=since)
 
     def _must_remember(self) -> None:
@@ -216,7 +216,7 @@ class SparkDatabase(Declarations):
                 for batch in batches((spec,), self.base, None):
                     for split in batch:
                         table.insert(read(spec, split).batch)
-            for change in self._host.table_changes(spec.name) if self._host is not None else ():
+            for change in self._host.versions.table_changes(spec.name) if self._host is not None else ():
                 table.apply(change)
         return self._tables[spec.name]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from sash.spark.folder import Folder
 from sash.spark.jobs import newest_job, read_job
 
 FORMAT = 1
+_ASKING = threading.Lock()  # the user asks, and so does who watches silent streams
 ANOTHER = "give another --checkpoint folder, or run the job that this one belongs to"
 
 
@@ -45,8 +47,8 @@ class Checkpoint:
     def ask(self, event: dict[str, Any]) -> None:
         """Put down a control event. The source takes it up in its next batch."""
         control = self.folder.child("control")
-        number = len(control.names()) + 1
-        control.put(f"{number:08d}.json", [json.dumps(event).encode()])
+        with _ASKING:
+            control.put(f"{len(control.names()) + 1:08d}.json", [json.dumps(event).encode()])
 
 
 def events_after(folder: Folder, seen: int) -> list[dict[str, Any]]:

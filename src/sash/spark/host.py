@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import threading
@@ -28,29 +27,29 @@ from sash.physical.job import Job, View
 from sash.physical.reach import horizon
 from sash.runtime.live import LiveView
 from sash.runtime.metrics import JobMetrics
-from sash.runtime.packets import Cargo, Packet, batch_body, changes_schema
+from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
-from sash.schema import BEGINNING, FOREVER, SECOND
+from sash.schema import SECOND
 from sash.sources.listing import list_files
 from sash.spark.arenas import BEFORE_ALL, run_lock
-from sash.spark.checkpoint import Checkpoint, events_after, find_checkpoint, fingerprint, make_checkpoint
+from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint
 from sash.spark.failures import explain
 from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
-from sash.spark.jobs import JobVersion, job_at, newest_job, put_job, read_job
-from sash.spark.keeper import JOB, LEVELS, METRICS, SINCE, STAGE, MakeEngine
-from sash.spark.offsets import TABLES, offset_of
-from sash.spark.outputs import copy_changes, folder_of, prepare_outputs, prepare_view, read_changes, write_answer
+from sash.spark.jobs import job_at, read_job
+from sash.spark.keeper import JOB, LEVELS, METRICS, STAGE, MakeEngine
+from sash.spark.offsets import offset_of
+from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
+from sash.spark.versions import Versions
 
 POLL = 0.2  # seconds between two looks at a running query
 ALWAYS = {"processingTime": "0 seconds"}
-COMPLETE = "complete"  # the folder that says from when on later views are complete
 
 
 class SparkHost:
@@ -88,7 +87,8 @@ class SparkHost:
         self._number = 0  # of the version of the job that runs
         self._adopted = threading.Condition()
         self._first = self._newest = job
-        self._begin_with(newest_job(folder))
+        self.versions = Versions(folder, target)
+        self._begin_with(self.versions.newest)
 
     @property
     def is_finished(self) -> bool:
@@ -132,8 +132,7 @@ class SparkHost:
 
     def change_table(self, name: str, change: pa.RecordBatch) -> None:
         """Rows of a table come or go, by weight, where the input is when the next batch begins."""
-        file = self._put_rows(change)
-        self._checkpoint.ask({"tables": {name: file}})
+        self._checkpoint.ask({"tables": self.versions.put_rows({name: change})})
 
     def change(self, job: Job, sql: str, fresh: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
         """Run another job from the next batch on, and wait for that batch if a query runs.
@@ -141,16 +140,8 @@ class SparkHost:
         `fresh` is the job that the same views would be if they had been there from the beginning; tables that nobody has read so
         far have these rows.
         """
-        number, before = newest_job(self._settings.checkpoint) + 1, self._newest
-        if number == 1:
-            put_job(self._settings.checkpoint, 0, JobVersion(before, "", fingerprint(before)))
-        files = {name: self._put_rows(rows) for name, rows in tables.items()}
-        for view in job.views:
-            if view.name not in {other.name for other in before.views}:
-                prepare_view(self._settings.output, view)
-        put_job(self._settings.checkpoint, number, JobVersion(job, sql, fingerprint(fresh)))
-        self._newest = job
-        is_running = self._query is not None
+        before, is_running, files = self._newest, self._query is not None, self.versions.put_rows(tables)
+        number, self._newest = self.versions.add(before, job, sql, fresh), job
         if is_running and self._needs_another_query(before, job):
             self.stop()
         self._checkpoint.ask({JOB: number, LEVELS: before.levels, "tables": files})
@@ -159,38 +150,14 @@ class SparkHost:
                 self.start()
             self._wait_for(number)
 
-    def table_changes(self, name: str) -> Iterator[pa.RecordBatch]:
-        """The changes of a table that were asked for, in their order."""
-        folder = self._settings.checkpoint
-        for event in events_after(folder, 0):
-            if JOB not in event and name in event.get("tables", {}):
-                data = folder.child(TABLES).read(event["tables"][name])
-                with pa.ipc.open_stream(data) as reader:
-                    yield reader.read_next_batch()
-
     @property
     def newest(self) -> Job:
         """The job as it was last asked for; it may still be to run."""
         return self._newest
 
-    @property
-    def changes_so_far(self) -> int:
-        return newest_job(self._settings.checkpoint)
-
     def is_first(self, job: Job) -> bool:
         """Whether this is the job that the checkpoint began with."""
         return fingerprint(job) == fingerprint(self._first)
-
-    def complete_since(self, name: str) -> int | None:
-        """From when on a view is right for all rows that ever came; None: never."""
-        data = self._settings.checkpoint.child(COMPLETE).read(f"{name}.json")
-        return BEGINNING if data is None else json.loads(bytes(data))["since"]
-
-    @property
-    def statements(self) -> list[str]:
-        """What was said to change the job, since its beginning."""
-        folder = self._settings.checkpoint
-        return [read_job(folder, number).sql for number in range(1, newest_job(folder) + 1)]
 
     def stop(self) -> None:
         """Stop; the batch at hand is given up, and a later run begins with it."""
@@ -260,12 +227,6 @@ class SparkHost:
         had = {port.number for port in before.ports}
         return job.levels > before.levels or any(p.stream in new and p.number not in had for p in job.ports)
 
-    def _put_rows(self, rows: pa.RecordBatch) -> str:
-        folder = self._settings.checkpoint.child(TABLES)
-        name = f"{len(folder.names()):08d}.arrow"
-        folder.put(name, [batch_body(rows)])
-        return name
-
     def _adopt(self, number: int, batch: int, facts: list[dict[str, int | None]]) -> None:
         """The batch ran another version of the job than the one before."""
         if number <= self._number:
@@ -275,24 +236,12 @@ class SparkHost:
         kept = {view.name for view in self.job.views if had.get(view.name) == view}
         for view in self.job.views:
             if view.name not in kept:
-                self._live[view.name] = self._first_answer(view, before, batch, facts)
+                self._live[view.name] = self.versions.first_answer(view, before, batch, facts)
         self._live = {view.name: self._live[view.name] for view in self.job.views}
         self._idle.watch(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         with self._adopted:
             self._number = number
             self._adopted.notify_all()
-
-    def _first_answer(self, view: View, before: Job, batch: int, facts: list[dict[str, int | None]]) -> LiveView:
-        """A new view holds nothing before its first batch, but one that joins others of its spec all that these hold."""
-        live, since = LiveView(view.schema), [fact[f"{SINCE}{view.name}"] for fact in facts if f"{SINCE}{view.name}" in fact]
-        complete = max((moment for moment in since if moment is not None), default=BEGINNING)
-        twin = next((other for other in before.views if other.spec == view.spec), None)
-        if twin is not None:
-            copy_changes(self._settings.output, twin, view, batch)
-            live.add_changelog(read_changes(self._settings.output, view, batch))
-        told = self.complete_since(twin.name) if twin is not None else None if complete == FOREVER else complete
-        self._settings.checkpoint.child(COMPLETE).put(f"{view.name}.json", [json.dumps({"since": told}).encode()])
-        return live
 
     def _wait_for(self, number: int) -> None:
         """Until a version of the job has run."""

@@ -81,7 +81,7 @@ def test_explain_shows_plan_and_operators(folder: Path) -> None:
     result = sash("explain", folder / "job.sql")
     assert result.exit_code == 0
     assert "Window  [RANGE 4 SECONDS]" in result.output
-    assert re.search(r"GroupBy .*\[strict\]", result.output)
+    assert re.search(r"GroupBy .*by negative rows .*one line per group", result.output) and "shared" not in result.output
 
 
 @pytest.mark.parametrize(

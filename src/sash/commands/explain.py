@@ -14,8 +14,9 @@ def explain_job(job: Path, *, is_analyze: bool = False) -> str:
     load(db, job)
     if is_analyze:
         db.run()
-    told = {view.name: db.analyze(view.name) if is_analyze else db.explain(view.plan) for view in db.materialized().values()}
-    return "\n\n".join(f"{name}\n\n{_indented(text)}" for name, text in told.items())
+    views = db.materialized().values()
+    told = [db.analyze(view.name) if is_analyze else db.explain(view.plan, view.name) for view in views]
+    return "\n\n".join(f"{view.name}\n\n{_indented(text)}" for view, text in zip(views, told, strict=True))
 
 
 def _indented(text: str) -> str:

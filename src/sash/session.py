@@ -27,6 +27,7 @@ from sash.physical.placement import Expiry
 from sash.replan import Replanner
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
+from sash.runtime.present import Present
 from sash.runtime.schedule import parse_schedule
 from sash.schema import BEGINNING
 from sash.sources.batches import batches
@@ -97,6 +98,7 @@ class Database(Declarations):
         self._arena = Arena.anonymous()
         self._last_arrival = 0
         self._host: EmbeddedHost | None = None
+        self._present = Present(clock())
         self._tables: dict[str, TableRows] = {}
         self._has_rows, self._creations = False, 0
         self._table_instant, self._is_advanced = BEGINNING - 1, False
@@ -121,6 +123,18 @@ class Database(Declarations):
         self._is_advanced = True
         instant = to if isinstance(to, int) else parse_instant(to, host.event_time)
         host.advance(instant, self._stream(stream).name if stream else "")
+
+    def poll(self) -> None:
+        """Let time reach the present though no row arrives: that of streams stamped at arrival, and of those that are idle.
+
+        Nothing happens if nobody waits for it.
+        """
+        host, now = self._running(), max(self._clock(), self._last_arrival + 1)
+        if not host.graph.waits_before(now):
+            return
+        for stream, clock in self._present.advances(host.job, host.clocks, now).items():
+            self._last_arrival = max(self._last_arrival, now - 1)
+            host.advance(clock, stream)
 
     def schedule(self, schedule: str, view: str = "") -> None:
         """Run operators in another order from now on: all of them, or those of a view. No answer depends on it."""
@@ -263,6 +277,7 @@ class Database(Declarations):
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
+        self._present.heard(spec.name, self._clock())
         self._has_rows = True
         if all(stream.name != spec.name for stream in host.job.streams):
             host.unread(spec, batch, self._arrival(spec, batch.num_rows))

@@ -27,6 +27,7 @@ class Scan:
     is_table: bool = False
     updates: Updates = Updates.NEVER  # tables only
     since: int = 0  # the creation of a view that shares nothing with older ones; 0: it shares what it can
+    stamped_by: tuple[str, ...] | None = None  # of a latent stream: those whose least clock its rows take; none: their arrival
 
 
 @dataclass(frozen=True)

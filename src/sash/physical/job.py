@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sash.logical.nodes import Plan
-from sash.logical.streams import StreamSpec
+from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.choose import Choice
 from sash.physical.placement import Expiry
 from sash.physical.specs import PortSpec, Spec
@@ -79,6 +79,11 @@ class Job:
     remembers: bool = False  # whether shards keep the rows of live windows for views that come later
     next_port: int = 0  # numbers are never used again
     schedules: tuple[tuple[str, str], ...] = ()  # of views by name, and under "" of everything else; it changes no answer
+
+    def has_time(self, stream: StreamSpec) -> bool:
+        """Whether a stream's rows have times of their own, for some view at least."""
+        is_latent = stream.stamp is Stamp.LATENT
+        return not stream.is_table and not (is_latent and all(port.spec.stamped_by for port in self.ports_of(stream.name)))
 
     def stream(self, name: str) -> StreamSpec:
         return next(stream for stream in self.streams if stream.name == name)

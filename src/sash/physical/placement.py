@@ -75,6 +75,7 @@ from sash.physical.specs import (
     TimeWindowSpec,
     TopSpec,
     UnionAllSpec,
+    beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.scalar.nodes import Column
@@ -322,7 +323,7 @@ class Placement:
 
 def _streams(plan: Plan) -> tuple[str, ...]:
     """The names of the streams that a plan reads."""
-    return tuple(sorted(scan.name for scan in scans(plan) if not scan.is_table))
+    return tuple(sorted(beginning(scan.name, scan.stamped_by) for scan in scans(plan) if not scan.is_table))
 
 
 def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:
@@ -360,7 +361,9 @@ def _cost(placed: Placed, request: Request) -> tuple[int, int]:
 
 def _scan(plan: Scan, request: Request, at_least: int) -> Placed:
     pattern = Pattern.MONOTONIC if plan.updates is Updates.NEVER else Pattern.STRICT
-    port = PortSpec(at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table, plan.since)
+    port = PortSpec(
+        at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table, plan.since, stamped_by=plan.stamped_by
+    )
     return Placed(port, at_least, (request.columns,))
 
 

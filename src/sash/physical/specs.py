@@ -17,6 +17,11 @@ from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, FOREVER, Field, Schema
 
 
+def beginning(stream: str, stamped_by: tuple[str, ...] | None) -> str:
+    """The name of the instant of a stream's first row; a latent row may have several."""
+    return f"{stream} in the time of {', '.join(stamped_by)}" if stamped_by else stream
+
+
 @dataclass(frozen=True)
 class Spec:
     """What all specs have."""
@@ -98,6 +103,7 @@ class PortSpec(Spec):
     since: int = 0  # of a view that shares nothing with older ones: the same rows under another name
     source: Spec | None = None  # what the lower level sends; it is computed there, so it is no input here
     source_level: int = 0
+    stamped_by: tuple[str, ...] | None = None  # of a latent stream: those whose least clock its rows take; none: their arrival
     is_time: bool = False  # brings no rows, only the clock of all streams: for what changes with time, whatever it reads
 
     @property

@@ -192,6 +192,11 @@ class EmbeddedHost:
         self.step(self._control({"until": until}))
 
     @property
+    def clocks(self) -> dict[str, int]:
+        """Of every stream."""
+        return self._shard.clocks
+
+    @property
     def graph(self) -> Graph:
         return self._shard.graph
 

@@ -162,6 +162,10 @@ class Graph:
         """Tell somebody whenever an operator has run."""
         self._cycle.watch = watch
 
+    def waits_before(self, now: int) -> bool:
+        """Whether somebody has something to do before an instant, if time only came there."""
+        return any(node.next_event < now for node in self._cycle.prone)
+
     @property
     def messages(self) -> int:
         """How often an operator was told of time alone."""

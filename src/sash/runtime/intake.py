@@ -51,11 +51,14 @@ class Intake:
             late = batch.filter(pa.array(is_late))
             batch, ts = batch.filter(pa.array(~is_late)), ts[~is_late]
         if len(ts):
-            if not self._spec.is_table:
-                self._clock.took(int(ts.min()))
+            self._took(int(ts.min()))
             rows = encode(batch.columns[: len(self._layout.schema)], self._layout, self._interner)
             self._came.append(Delta(rows, ts, np.full(len(ts), FOREVER), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
+
+    def _took(self, first: int) -> None:
+        if not self._spec.is_table:
+            self._clock.took(first)
 
     def feed(self, clock: int) -> Feed:
         """What is final before `clock`, in the order of (ts, position)."""

@@ -17,11 +17,12 @@ from sash.operators.emit import Emit
 from sash.operators.input_expire import InputExpire
 from sash.physical.job import Job, Port, View
 from sash.physical.reach import kept_for, parts, reaches
-from sash.physical.specs import PortSpec, Spec, below
+from sash.physical.specs import PortSpec, Spec, beginning, below
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
+from sash.runtime.latent import LatentIntake
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
 from sash.runtime.packing import CHUNKS
 from sash.runtime.schedule import parse_schedule
@@ -57,6 +58,10 @@ class Shard:
         self.reschedule(job.schedules)
 
     @property
+    def clocks(self) -> dict[str, int]:
+        return {name: clock.clock for name, clock in self._clocks.items()}
+
+    @property
     def graph(self) -> Graph:
         return self._graph
 
@@ -85,6 +90,7 @@ class Shard:
         self._interner.sweep()
         own = [packet for packet in packets if packet.level == self._level]
         out = list(self._take_rows(own))
+        self._share_arrivals()
         is_end = self._take_controls(own)
         self._tell_the_end(is_end)
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
@@ -160,6 +166,8 @@ class Shard:
         self._job = job
         streams = self._arena.scope("streams")
         self._clocks = {s.name: self._clocks.get(s.name) or StreamClock(s, streams.scope(s.name)) for s in job.streams}
+        for stream in job.streams:
+            self._clocks[stream.name].has_time = job.has_time(stream)
         ports = [port for port in job.ports if port.level == self._level]
         before, self._intakes = self._intakes, {}
         for port in ports:
@@ -232,7 +240,8 @@ class Shard:
         assert port.stream is not None
         scope = self._arena.scope("ports").scope(port.spec.fingerprint)
         with self._interner.owned(f"ports/{port.spec.fingerprint}"):
-            return Intake(
+            kind = LatentIntake if port.spec.stamped_by else Intake
+            return kind(
                 port, self._job.stream(port.stream), self._clocks[port.stream], scope, self._interner,
                 remembers=self._job.remembers,
             )
@@ -320,7 +329,9 @@ class Shard:
 
     @property
     def _begins(self) -> dict[str, int | None]:
-        return {name: clock.begin for name, clock in self._clocks.items()}
+        begins = {name: clock.begin for name, clock in self._clocks.items()}
+        latent = [intake for intake in self._intakes.values() if isinstance(intake, LatentIntake)]
+        return begins | {beginning(str(one.port.stream), one.port.spec.stamped_by): one.begin for one in latent}
 
     @property
     def _has_streams(self) -> bool:
@@ -333,7 +344,16 @@ class Shard:
         return min((clock.clock for clock in self._clocks.values() if clock.clock != FOREVER), default=told)
 
     def _clock_of(self, spec: PortSpec) -> int:
-        return self._limited(self._clocks[str(spec.stream)].clock)
+        """A latent stream has the time of the query's others."""
+        return self._limited(min(self._clocks[name].clock for name in spec.stamped_by or (str(spec.stream),)))
+
+    def _share_arrivals(self) -> None:
+        """One clock stamps the arrivals of all streams, so none will come before the last one of any."""
+        clocks = [clock for clock in self._clocks.values() if clock.is_arrival]
+        last = max((clock.greatest for clock in clocks), default=BEGINNING)
+        if last > BEGINNING:
+            for clock in clocks:
+                clock.advance(last + 1)
 
     def _limited(self, clock: int) -> int:
         return min(clock, int(self._registers[LIMIT])) if self._registers[HAS_LIMIT] else clock

@@ -20,18 +20,24 @@ class StreamClock:
 
     def __init__(self, spec: StreamSpec, scope: Scope) -> None:
         self._spec = spec
+        self.has_time = not spec.is_table  # nobody waits for a table, nor for a stream that takes the time of others
         self._registers = scope.array("clock", 4)
         if not self._registers[3]:
             self._registers[:] = (BEGINNING, FOREVER, BEGINNING, 1)
 
     @property
     def clock(self) -> int:
-        if self._spec.is_table:
+        if not self.has_time:
             return FOREVER
         by_rows = self.greatest
         if self.greatest > BEGINNING:
             by_rows = self.greatest + 1 if self._spec.stamp is not Stamp.EXTERNAL else self.greatest - self._spec.delay
         return max(by_rows, int(self._registers[ADVANCED]))
+
+    @property
+    def is_arrival(self) -> bool:
+        """Whether its rows are stamped when they arrive: by one clock, the same for all such streams."""
+        return self.has_time and self._spec.stamp is not Stamp.EXTERNAL
 
     @property
     def advanced(self) -> int:
@@ -40,8 +46,8 @@ class StreamClock:
 
     @property
     def greatest(self) -> int:
-        """BEGINNING while there was no row."""
-        return int(self._registers[GREATEST])
+        """BEGINNING while there was no row with a time."""
+        return int(self._registers[GREATEST]) if self.has_time else BEGINNING
 
     @property
     def begin(self) -> int | None:
@@ -52,13 +58,13 @@ class StreamClock:
     @property
     def late_below(self) -> int:
         """A row that comes now is late if its ts is below this."""
-        if self._spec.is_table:
+        if not self.has_time:
             return BEGINNING
         return max(self.greatest - self._spec.delay, int(self._registers[ADVANCED]))
 
     def saw(self, first: int | None, greatest: int | None) -> None:
         """A split was taken in, here or on another shard; these are the least and the greatest timestamp in it."""
-        if first is None or greatest is None or self._spec.is_table:
+        if first is None or greatest is None or not self.has_time:
             return
         if first >= self.late_below:  # else it was late, and the least that was not is known only where it is
             self.took(first)
@@ -66,7 +72,8 @@ class StreamClock:
 
     def took(self, first: int) -> None:
         """Rows were taken in that were not late; this is the least timestamp of them."""
-        self._registers[FIRST] = min(int(self._registers[FIRST]), first)
+        if self.has_time:
+            self._registers[FIRST] = min(int(self._registers[FIRST]), first)
 
     def told(self) -> dict[str, int | None]:
         """All that is known, for one who knows nothing."""

@@ -29,7 +29,7 @@ from sash.logical.nodes import (
     WindowKind,
     WindowSpec,
 )
-from sash.logical.streams import StreamSpec
+from sash.logical.streams import Stamp, StreamSpec
 from sash.schema import Schema
 from sash.sql.binder.context import Context
 from sash.sql.binder.projections import rename
@@ -134,7 +134,8 @@ def _table(node: exp.Table, spec: StreamSpec, catalog: Catalog) -> Input:
 
 
 def _stream(spec: StreamSpec) -> Input:
-    return Input(Scan(spec.name, spec.schema), spec.name, kind_of(spec), spec.timestamp)
+    stamped_by = () if spec.stamp is Stamp.LATENT else None
+    return Input(Scan(spec.name, spec.schema, stamped_by=stamped_by), spec.name, kind_of(spec), spec.timestamp)
 
 
 def _aliased(node: exp.Expr, item: Input) -> Input:

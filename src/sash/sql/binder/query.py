@@ -13,6 +13,7 @@ from sash.sql.binder.context import Context
 from sash.sql.binder.expressions import TIMES
 from sash.sql.binder.first_rows import first_rows
 from sash.sql.binder.inputs import renamed
+from sash.sql.binder.latent import stamp_latent
 from sash.sql.binder.moving_time import settle_time
 from sash.sql.binder.projections import rename
 from sash.sql.binder.select import bind_select
@@ -37,7 +38,8 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     with within(text):
         tree = expand_macros(query.tree, catalog)
         mark_user_code(tree, catalog)
-        plan = begin_together(_settled(bind_query(tree, Context(catalog, text)), tree), catalog)
+        plan = stamp_latent(_settled(bind_query(tree, Context(catalog, text)), tree), catalog)
+        plan = begin_together(plan, catalog)
         plan = _listed(plan, columns) if columns else _checked(plan, tree)
         return plan if query.emit is None else Emit(plan, query.emit)
 

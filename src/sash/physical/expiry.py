@@ -31,6 +31,7 @@ from sash.physical.expiry_specs import (
     MessageLookupSpec,
 )
 from sash.physical.group_tables import group_tables
+from sash.physical.reached import ReachedSpec
 from sash.physical.specs import (
     BinarySpec,
     DeletionsSpec,
@@ -56,8 +57,8 @@ from sash.schema import FOREVER
 
 EXPIRING = (Pattern.WEAKEST, Pattern.WEAK)
 SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
-# What these give depends on when something leaves, not only on what is there.
-EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec)
+# What these give depends on when something leaves, or changes by time alone, not only on what is there.
+EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec, ReachedSpec)
 
 
 def suit_the_pattern(spec: Spec) -> Spec:

@@ -78,7 +78,7 @@ class Bench:
     def held_strings(self) -> set[str]:
         """The strings that somebody keeps."""
         codes: set[int] = set()
-        for holder in self.interner._holders:
+        for holder in self.interner.holders:
             rows, lanes = holder()
             codes |= {code for lane in lanes for code in rows[:, lane].tolist() if code}
         return set(self.interner.decode(np.array(sorted(codes), np.int64)).to_pylist())

@@ -29,7 +29,7 @@ def test_engine_and_bare_loop_give_the_same_changes(
 
 def test_other_changes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     union = next(query for query in windows.QUERIES if query.name == "union all")
-    wrong = windows.Query("wrong", union.sql, windows.bare.bare_except, 2)
+    wrong = windows.Query("wrong", union.sql, windows.bare_two.bare_except, 2)
     with pytest.raises(SashError, match="gives other changes"):
         windows.measure(wrong, 100, repeat=1, least_rows=1000)
 

@@ -216,7 +216,7 @@ def test_strings_in_sets_are_held() -> None:
     bench = Bench([STRING, STRING], (), calls)
     bench.run([(1, ("a", "x"), 1), (1, ("b", "y"), 1), (2, ("c", "z"), 1), (3, ("c", "z"), -1)], 4, 1)
     held = set()
-    for holder in bench.interner._holders:
+    for holder in bench.interner.holders:
         rows, lanes = holder()
         held |= {code for lane in lanes for code in rows[:, lane].tolist() if code}
     words = bench.interner.decode(np.array(sorted(held), np.int64)).to_pylist()

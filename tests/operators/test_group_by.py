@@ -208,7 +208,7 @@ def test_strings_that_are_kept_are_held() -> None:
     bench = Bench([STRING, STRING], [0], [(MAX, 1)])
     bench.run([(1, ("key", "a"), 1), (1, ("key", "b"), 1), (2, ("gone", "c"), 1), (3, ("gone", "c"), -1)], 4)
     held = set()
-    for holder in bench.interner._holders:
+    for holder in bench.interner.holders:
         rows, lanes = holder()
         held |= {code for lane in lanes for code in rows[:, lane].tolist() if code}
     codes = np.array(sorted(held), np.int64)

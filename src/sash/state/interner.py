@@ -100,12 +100,16 @@ class Interner:
         finally:
             self._holders = before
 
+    @property
+    def holders(self) -> list[Holder]:
+        return [holder for holders in self._holders.values() for holder in holders]
+
     def sweep(self) -> None:
         """Forget what nobody holds, if there is much to win. Only between two steps: deltas under way are not asked."""
         if self.count < self._sweep_at:
             return
         alive = np.zeros(int(self._registers[strings.NEXT_CODE]), np.bool_)
-        for holder in [holder for holders in self._holders.values() for holder in holders]:
+        for holder in self.holders:
             rows, lanes = holder()
             strings.mark_codes(rows, lanes, alive)
         alive[0] = False

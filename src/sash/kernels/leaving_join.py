@@ -62,11 +62,12 @@ def write_columns(
 
 
 @inlined
-def make_ready(lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -> None:
-    """Ask for the bucket of a row that will leave soon."""
-    row = registers[OLDEST] + SOON
-    if row < registers[TAIL]:
-        prefetch(table, hash_lanes(lines, row & (len(lines) - 1), lanes) & (len(table) - 1))
+def make_ready(lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s, others: Int64s) -> None:
+    """Ask for what rows that will leave soon need: the bucket of a later one, and of an earlier one the newest row in it."""
+    mask, last, row = len(lines) - 1, len(table) - 1, registers[OLDEST] + SOON
+    if row + SOON < registers[TAIL]:
+        prefetch(table, hash_lanes(lines, (row + SOON) & mask, lanes) & last)
+        prefetch(others, (table[hash_lanes(lines, row & mask, lanes) & last] - 1) & (len(others) - 1))
 
 
 @kernel
@@ -91,7 +92,7 @@ def join_leaving(
             if leaves_left <= leaves_right:
                 line = l_registers[OLDEST] & (len(l_lines) - 1)
                 if cursor[CHAIN] == 0:
-                    make_ready(l_lanes, l_registers, l_lines, r_table)
+                    make_ready(l_lanes, l_registers, l_lines, r_table, r_lines)
                     hash_ = hash_lanes(l_lines, line, l_lanes)
                     row = newest_alive(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
                 while row != NOBODY:
@@ -111,7 +112,7 @@ def join_leaving(
             else:
                 line = r_registers[OLDEST] & (len(r_lines) - 1)
                 if cursor[CHAIN] == 0:
-                    make_ready(r_lanes, r_registers, r_lines, l_table)
+                    make_ready(r_lanes, r_registers, r_lines, l_table, l_lines)
                     hash_ = hash_lanes(r_lines, line, r_lanes)
                     row = newest_alive(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
                 while row != NOBODY:

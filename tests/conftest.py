@@ -15,12 +15,5 @@ settings.load_profile("sash")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What shares the Spark session runs in one process, and begins first: it takes longest."""
-    for item in items:
-        if _wants_spark(item):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-    items.sort(key=lambda item: not _wants_spark(item))
-
-
-def _wants_spark(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ())
+    """What needs Spark begins first: it takes longest. Each process that gets some of it has a session of its own."""
+    items.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
+from sash.kernels.heap import pop, push
 from sash.kernels.prefetching import FAR, NEAR, prefetch
 from sash.kernels.rows import copy_row
 from sash.schema import FOREVER
@@ -23,38 +24,6 @@ CHUNK = 8  # lines of a chunk
 EXPIRY, WEIGHT, EXTRA = 0, 1, 2  # lanes of a line after those of its row
 SOON = 2  # buckets ahead whose rows are asked for
 NEWEST, FILLED = 0, 1  # of a bucket: its newest chunk + 1, lines in it
-
-
-@inlined
-def _push(heap: Int64s, count: int, key: int, line: int) -> None:
-    place = count
-    while place > 0:
-        parent = (place - 1) >> 2
-        if heap[parent, 0] <= key:
-            break
-        heap[place, 0], heap[place, 1] = heap[parent, 0], heap[parent, 1]
-        place = parent
-    heap[place, 0], heap[place, 1] = key, line
-
-
-@inlined
-def _pop(heap: Int64s, count: int) -> None:
-    """Take the least away from a heap of `count` nodes."""
-    last = count - 1
-    key, line, place = heap[last, 0], heap[last, 1], 0
-    while True:
-        child = 4 * place + 1
-        if child >= last:
-            break
-        least = child
-        for other in range(child + 1, min(child + 4, last)):
-            if heap[other, 0] < heap[least, 0]:
-                least = other
-        if heap[least, 0] >= key:
-            break
-        heap[place, 0], heap[place, 1] = heap[least, 0], heap[least, 1]
-        place = least
-    heap[place, 0], heap[place, 1] = key, line
 
 
 @inlined
@@ -87,7 +56,7 @@ def enter_calendar(
     lines[line, width + EXPIRY], lines[line, width + WEIGHT] = expiry, weight
     registers[COUNT] += 1
     if number <= registers[CURRENT]:
-        _push(heap, registers[OPEN], expiry, line)
+        push(heap, registers[OPEN], expiry, line)
         registers[OPEN] += 1
 
 
@@ -110,7 +79,7 @@ def _turn(current: int, registers: Int64s, lines: Int64s, links: Int64s, buckets
     chunk, filled, count = buckets[new, NEWEST] - 1, buckets[new, FILLED], 0
     while chunk >= 0:
         for line in range(chunk * CHUNK, chunk * CHUNK + filled):
-            _push(heap, count, lines[line, width + EXPIRY], line)
+            push(heap, count, lines[line, width + EXPIRY], line)
             count += 1
         chunk, filled = links[chunk] - 1, CHUNK
     registers[OPEN] = count
@@ -178,7 +147,7 @@ def expire_calendar(
                     out_rows[n, lane] = lines[line, lane]
                 out_ts[n], out_weight[n] = heap[0, 0], -lines[line, width + WEIGHT]
                 n += 1
-                _pop(heap, registers[OPEN])
+                pop(heap, registers[OPEN])
                 registers[OPEN] -= 1
                 registers[COUNT] -= 1
             elif registers[CURRENT] >= limit >> shift:

@@ -68,9 +68,9 @@ def enter_log(
 
 
 @kernel
-def forget_expired(now: int, lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -> None:
+def forget_expired(now: int, width: int, lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -> None:
     """Move the rows that are alive at `now` together and chain them anew."""
-    width, mask, live = lines.shape[1] - EXTRA, len(lines) - 1, registers[OLDEST]
+    mask, live = len(lines) - 1, registers[OLDEST]
     for bucket in range(len(table)):
         table[bucket] = 0
     for row in range(registers[OLDEST], registers[TAIL]):
@@ -85,10 +85,10 @@ def forget_expired(now: int, lanes: Int64s, registers: Int64s, lines: Int64s, ta
 
 
 @kernel
-def pass_expired(now: int, registers: Int64s, lines: Int64s) -> None:
+def pass_expired(now: int, width: int, registers: Int64s, lines: Int64s) -> None:
     """All rows before OLDEST have expired, so chains end there and nobody looks at them any more."""
-    expiry, mask, oldest = lines.shape[1] - EXTRA + EXPIRY, len(lines) - 1, registers[OLDEST]
-    while oldest < registers[TAIL] and lines[oldest & mask, expiry] <= now:
+    mask, oldest = len(lines) - 1, registers[OLDEST]
+    while oldest < registers[TAIL] and lines[oldest & mask, width + EXPIRY] <= now:
         oldest += 1
     registers[OLDEST] = oldest
 
@@ -156,7 +156,7 @@ def join_expiring(
             if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
                 look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
                 enter_log(l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table)
-                pass_expired(now, r_registers, r_lines)
+                pass_expired(now, r_width, r_registers, r_lines)
                 row = newest_alive(l_hashes[i], now, r_width, r_registers[OLDEST], r_lines, r_table)
             while row != NOBODY:
                 line = row & (len(r_lines) - 1)
@@ -176,7 +176,7 @@ def join_expiring(
             if cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
                 look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
                 enter_log(r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table)
-                pass_expired(now, l_registers, l_lines)
+                pass_expired(now, l_width, l_registers, l_lines)
                 row = newest_alive(r_hashes[j], now, l_width, l_registers[OLDEST], l_lines, l_table)
             while row != NOBODY:
                 line = row & (len(l_lines) - 1)
@@ -201,6 +201,25 @@ def newest_of_key(rows: Int64s, i: int, lanes: Int64s, stored: Int64s, stored_la
     return (table[find_node(rows, i, lanes, tag, table, stored, stored_lanes)] & HALF) - 1
 
 
+@inlined
+def is_table_next(l_ts: Int64s, r_ts: Int64s, cursor: Int64s) -> bool:
+    """Whether the table changes before the next row comes; rows of an instant come before the changes of that instant."""
+    i, j = cursor[LEFT], cursor[RIGHT]
+    return j < len(r_ts) and (i >= len(l_ts) or r_ts[j] < l_ts[i])
+
+
+@inlined
+def change_table(
+    r_rows: Int64s, r_weight: Int64s, r_lanes: Int64s, r_masks: Int64s, r_all: Int64s, cursor: Int64s, registers: Int64s,
+    table: Int64s, key_table: Int64s, nodes: Int64s, free: Int64s,
+) -> None:
+    """The next change of a table that is looked up; what has no key is not kept."""
+    j = cursor[RIGHT]
+    if not has_null(r_rows, j, r_masks):
+        change_keyed(r_rows, j, r_weight[j], r_all, r_lanes, registers, table, key_table, nodes, free)
+    cursor[RIGHT] += 1
+
+
 @kernel
 def look_up(
     l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s,
@@ -208,14 +227,12 @@ def look_up(
     registers: Int64s, table: Int64s, key_table: Int64s, nodes: Int64s, free: Int64s, out_rows: Int64s, out_ts: Int64s,
     out_expiry: Int64s, out_weight: Int64s,
 ) -> int:
-    """Pair arriving rows with a table as it is then; rows of an instant come before its changes of that instant."""
+    """Pair arriving rows with a table as it is then."""
     r_width, n = r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
-        i, j = cursor[LEFT], cursor[RIGHT]
-        if j < len(r_ts) and (i >= len(l_ts) or r_ts[j] < l_ts[i]):
-            if not has_null(r_rows, j, r_masks):
-                change_keyed(r_rows, j, r_weight[j], r_all, r_lanes, registers, table, key_table, nodes, free)
-            cursor[RIGHT] += 1
+        i = cursor[LEFT]
+        if is_table_next(l_ts, r_ts, cursor):
+            change_table(r_rows, r_weight, r_lanes, r_masks, r_all, cursor, registers, table, key_table, nodes, free)
             continue
         partner = cursor[CHAIN] - 1
         if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.hashing import equal_lanes, hash_lanes
+from sash.kernels.hashing import equal_lanes
 from sash.kernels.heap import push
 from sash.kernels.join import (
     CHAIN,
@@ -19,29 +19,20 @@ from sash.kernels.join import (
     LEFT,
     NOBODY,
     OLDEST,
-    PREVIOUS,
     RIGHT,
     TAIL,
     WEIGHT,
-    first_alive,
+    enter_log,
     look_ahead,
+    newest_alive,
+    next_alive,
     write_pair,
 )
 from sash.kernels.messages import LAST, MERGES, NOBODY_LEAVES, REACHED, SIZE, after_merging, greatest_due, write_message
-from sash.kernels.rows import copy_row, has_null
+from sash.kernels.rows import has_null
 from sash.schema import FOREVER
 
 PAIRS, EXTRA = 3, 4  # the last lane of a line, and how many there are after those of its row
-
-
-@inlined
-def _enter(rows: Int64s, i: int, expiry: int, weight: int, hash_: int, registers: Int64s, lines: Int64s, table: Int64s) -> None:
-    width, bucket, line = rows.shape[1], hash_ & (len(table) - 1), registers[TAIL] & (len(lines) - 1)
-    copy_row(rows, i, lines, line)
-    lines[line, width + EXPIRY], lines[line, width + WEIGHT], lines[line, width + PAIRS] = expiry, weight, 0
-    lines[line, width + PREVIOUS] = table[bucket] - 1
-    registers[TAIL] += 1
-    table[bucket] = registers[TAIL]
 
 
 @inlined
@@ -54,22 +45,6 @@ def _pass(limit: int, width: int, registers: Int64s, lines: Int64s) -> int:
         oldest += 1
     registers[OLDEST] = oldest
     return found
-
-
-@inlined
-def _newest(hash_: int, now: int, width: int, registers: Int64s, lines: Int64s, table: Int64s) -> int:
-    bucket = hash_ & (len(table) - 1)
-    row = first_alive(table[bucket] - 1, now, width, registers[OLDEST], lines)
-    table[bucket] = row + 1
-    return row
-
-
-@inlined
-def _following(row: int, now: int, width: int, registers: Int64s, lines: Int64s) -> int:
-    line = row & (len(lines) - 1)
-    alive = first_alive(lines[line, width + PREVIOUS], now, width, registers[OLDEST], lines)
-    lines[line, width + PREVIOUS] = alive
-    return alive
 
 
 @inlined
@@ -120,8 +95,9 @@ def join_announced(
         if is_left:
             if weight != 0 and cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
                 look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
-                _enter(l_rows, i, l_expiry[i], weight, l_hashes[i], l_registers, l_lines, l_table)
-                row = _newest(l_hashes[i], now, r_width, r_registers, r_lines, r_table)
+                enter_log(l_rows, i, l_expiry[i], weight, l_hashes[i], l_registers, l_lines, l_table)
+                l_lines[(l_registers[TAIL] - 1) & (len(l_lines) - 1), l_width + PAIRS] = 0
+                row = newest_alive(l_hashes[i], now, r_width, r_registers[OLDEST], r_lines, r_table)
             own = (l_registers[TAIL] - 1) & (len(l_lines) - 1)
             while row != NOBODY:
                 line = row & (len(r_lines) - 1)
@@ -136,13 +112,14 @@ def join_announced(
                     out_weight[n] = weight * r_lines[line, r_width + WEIGHT]
                     n += 1
                     _count_pair(l_expiry[i], own, l_width, l_lines, line, r_width, r_lines, joined, heap)
-                row = _following(row, now, r_width, r_registers, r_lines)
+                row = next_alive(row, now, r_width, r_registers[OLDEST], r_lines)
             cursor[LEFT] += 1
         else:
             if weight != 0 and cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
                 look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
-                _enter(r_rows, j, r_expiry[j], weight, r_hashes[j], r_registers, r_lines, r_table)
-                row = _newest(r_hashes[j], now, l_width, l_registers, l_lines, l_table)
+                enter_log(r_rows, j, r_expiry[j], weight, r_hashes[j], r_registers, r_lines, r_table)
+                r_lines[(r_registers[TAIL] - 1) & (len(r_lines) - 1), r_width + PAIRS] = 0
+                row = newest_alive(r_hashes[j], now, l_width, l_registers[OLDEST], l_lines, l_table)
             own = (r_registers[TAIL] - 1) & (len(r_lines) - 1)
             while row != NOBODY:
                 line = row & (len(l_lines) - 1)
@@ -157,30 +134,7 @@ def join_announced(
                     out_weight[n] = weight * l_lines[line, l_width + WEIGHT]
                     n += 1
                     _count_pair(r_expiry[j], own, r_width, r_lines, line, l_width, l_lines, joined, heap)
-                row = _following(row, now, l_width, l_registers, l_lines)
+                row = next_alive(row, now, l_width, l_registers[OLDEST], l_lines)
             cursor[RIGHT] += 1
         cursor[CHAIN] = 0
     return n
-
-
-@kernel
-def pass_passed(now: int, registers: Int64s, lines: Int64s) -> None:
-    """Leave the rows at the head behind, once their messages have gone."""
-    _pass(now, lines.shape[1] - EXTRA, registers, lines)
-
-
-@kernel
-def forget_passed(now: int, lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -> None:
-    """As `forget_expired` of a log, with the counts of pairs."""
-    width, mask, live = lines.shape[1] - EXTRA, len(lines) - 1, registers[OLDEST]
-    for bucket in range(len(table)):
-        table[bucket] = 0
-    for row in range(registers[OLDEST], registers[TAIL]):
-        if lines[row & mask, width + EXPIRY] > now:
-            if live != row:
-                copy_row(lines, row & mask, lines, live & mask)
-            bucket = hash_lanes(lines, live & mask, lanes) & (len(table) - 1)
-            lines[live & mask, width + PREVIOUS] = table[bucket] - 1
-            live += 1
-            table[bucket] = live
-    registers[TAIL] = live

@@ -10,10 +10,10 @@ A message comes before the rows of its instant. The lanes of one are NULL.
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.bag import COUNT, FOLLOWING, change_keyed
+from sash.kernels.bag import COUNT, FOLLOWING
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.heap import pop, push
-from sash.kernels.join import CHAIN, LEFT, NOBODY, RIGHT, newest_of_key, write_pair
+from sash.kernels.join import CHAIN, LEFT, NOBODY, RIGHT, change_table, is_table_next, newest_of_key, write_pair
 from sash.kernels.rows import copy_row, has_null
 from sash.schema import FOREVER
 
@@ -131,11 +131,9 @@ def look_up_announced(
     """As `look_up`; the expiries of rows that were joined are in a table (`heap`), and only their messages go on."""
     r_width, n = r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
-        i, j = cursor[LEFT], cursor[RIGHT]
-        if j < len(r_ts) and (i >= len(l_ts) or r_ts[j] < l_ts[i]):
-            if not has_null(r_rows, j, r_masks):
-                change_keyed(r_rows, j, r_weight[j], r_all, r_lanes, registers, table, key_table, nodes, free)
-            cursor[RIGHT] += 1
+        i = cursor[LEFT]
+        if is_table_next(l_ts, r_ts, cursor):
+            change_table(r_rows, r_weight, r_lanes, r_masks, r_all, cursor, registers, table, key_table, nodes, free)
             continue
         partner = cursor[CHAIN] - 1
         if cursor[CHAIN] == 0:

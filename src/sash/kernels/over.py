@@ -15,8 +15,8 @@ from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.ranking import GROWTH, NEXT, ROOT, TAIL, TOUCHED, forget_if_empty, partition_of, write_key
 from sash.kernels.rows import Bytes
-from sash.kernels.top import enter, leave
-from sash.kernels.tree import COUNT, TOTAL, count_before, find_row, next_node, node_at
+from sash.kernels.top import change_partitions
+from sash.kernels.tree import COUNT, TOTAL, count_before, next_node, node_at
 
 PLACE, NEEDED, SEGMENTS, CURSOR = 0, 1, 2, 3
 # Fields of a segment: where its rows begin and end, where those that are shown do, its instant and sign.
@@ -56,16 +56,10 @@ def copy_partitions(
         while partition:
             n = _copy(partition, -1, ts[first], behind, ahead, partitions, stored, nodes, out_rows, segments, cursor, n)
             partition = partitions[partition, NEXT]
-        for i in range(first, last):
-            write_key(rows, i, lanes, nulls, key)
-            partition = partition_of(key, key_lanes, registers, table, keys, partitions)
-            root = partitions[partition, ROOT]
-            node, _, parent, order = find_row(rows, i, stored, nodes, root, orders, starts, lengths, heap)
-            if weight[i] > 0:
-                root = enter(rows, i, weight[i], node, parent, order, root, registers, stored, nodes)
-            elif node:
-                root = leave(node, -weight[i], root, registers, nodes)
-            partitions[partition, ROOT] = root
+        change_partitions(
+            rows, weight, first, last, lanes, nulls, key, key_lanes, orders, registers, table, keys, partitions, stored, nodes,
+            starts, lengths, heap,
+        )
         while touched:
             n = _copy(touched, 1, ts[first], behind, ahead, partitions, stored, nodes, out_rows, segments, cursor, n)
             partition, touched = touched, _untouch(touched, partitions)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sash.kernels.bag import COUNT, FOLLOWING, NOBODY, change_keyed
 from sash.kernels.compiling import kernel
-from sash.kernels.join import LEFT, RIGHT, newest_of_key, write_pair
+from sash.kernels.join import LEFT, RIGHT, change_table, is_table_next, newest_of_key, write_pair
 from sash.kernels.rows import has_null
 from sash.kernels.sequence import KEY_YOUNGER, OLDER, enter_waiting, leave_waiting, youngest_of
 
@@ -39,11 +39,9 @@ def look_up_signed(
     """
     l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
-        i, j = cursor[LEFT], cursor[RIGHT]
-        if j < len(r_ts) and (i >= len(l_ts) or r_ts[j] < l_ts[i]):
-            if not has_null(r_rows, j, r_masks):
-                change_keyed(r_rows, j, r_weight[j], r_all, r_lanes, registers, table, key_table, nodes, free)
-            cursor[RIGHT] += 1
+        i = cursor[LEFT]
+        if is_table_next(l_ts, r_ts, cursor):
+            change_table(r_rows, r_weight, r_lanes, r_masks, r_all, cursor, registers, table, key_table, nodes, free)
             continue
         while cursor[UNITS] < abs(l_weight[i]) and not has_null(l_rows, i, l_masks):
             partner = cursor[CHAIN] - 1

@@ -53,6 +53,25 @@ def leave(node: int, count: int, root: int, registers: Int64s, nodes: Int64s) ->
     return root
 
 
+@inlined
+def change_partitions(
+    rows: Int64s, weight: Int64s, first: int, last: int, lanes: Int64s, nulls: Int64s, key: Int64s, key_lanes: Int64s,
+    orders: Int64s, registers: Int64s, table: Int64s, keys: Int64s, partitions: Int64s, stored: Int64s, nodes: Int64s,
+    starts: Int64s, lengths: Int64s, heap: Bytes,
+) -> None:
+    """Enter the changes [first, last) into the trees of their partitions."""
+    for i in range(first, last):
+        write_key(rows, i, lanes, nulls, key)
+        partition = partition_of(key, key_lanes, registers, table, keys, partitions)
+        root = partitions[partition, ROOT]
+        node, _, parent, order = find_row(rows, i, stored, nodes, root, orders, starts, lengths, heap)
+        if weight[i] > 0:
+            root = enter(rows, i, weight[i], node, parent, order, root, registers, stored, nodes)
+        elif node:
+            root = leave(node, -weight[i], root, registers, nodes)
+        partitions[partition, ROOT] = root
+
+
 @kernel
 def top_changes(
     rows: Int64s, ts: Int64s, weight: Int64s, cursor: Int64s, start: int, stop: int, lanes: Int64s, nulls: Int64s,
@@ -122,16 +141,10 @@ def numbered_changes(
                 partition, start, stop, values, -1, ts[first], partitions, stored, nodes, out_rows, out_ts, out_weight, n
             )
             partition = partitions[partition, NEXT]
-        for i in range(first, last):
-            write_key(rows, i, lanes, nulls, key)
-            partition = partition_of(key, key_lanes, registers, table, keys, partitions)
-            root = partitions[partition, ROOT]
-            node, _, parent, order = find_row(rows, i, stored, nodes, root, orders, starts, lengths, heap)
-            if weight[i] > 0:
-                root = enter(rows, i, weight[i], node, parent, order, root, registers, stored, nodes)
-            elif node:
-                root = leave(node, -weight[i], root, registers, nodes)
-            partitions[partition, ROOT] = root
+        change_partitions(
+            rows, weight, first, last, lanes, nulls, key, key_lanes, orders, registers, table, keys, partitions, stored, nodes,
+            starts, lengths, heap,
+        )
         while touched:
             n = _write_numbered(
                 touched, start, stop, values, 1, ts[first], partitions, stored, nodes, out_rows, out_ts, out_weight, n

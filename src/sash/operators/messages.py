@@ -25,7 +25,7 @@ from sash.kernels.message_join import join_announced
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.expire import ExpireByCalendar, ExpireInOrder
-from sash.operators.join import Side, in_slices, pair_shape
+from sash.operators.join import Join, Side, pair_shape
 from sash.operators.pieces import Pieces
 from sash.physical.expiry_specs import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
 from sash.state.bag import KeyedBag
@@ -63,34 +63,23 @@ class Announce(Operator):
         return pieces.delta()
 
 
-class MessageJoin(Timeless):
+class MessageJoin(Join):
     """Pair arriving rows; let messages pass."""
 
+    LOG = PairLog
+
     def __init__(self, spec: MessageJoinSpec, surroundings: Surroundings) -> None:
-        super().__init__(spec.layout)
-        scope, interner = surroundings.scope, surroundings.interner
-        self._shape = pair_shape(spec)
-        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
-        self._logs = (
-            PairLog(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
-            PairLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
-        )
+        super().__init__(spec, surroundings)
         is_in_order = spec.left.pattern is Pattern.WEAKEST and spec.right.pattern is Pattern.WEAKEST
-        self._joined = (NoInstants if is_in_order else InstantHeap)(scope.scope("joined"), merges=spec.merges)
+        self._joined = (NoInstants if is_in_order else InstantHeap)(surroundings.scope.scope("joined"), merges=spec.merges)
 
     @property
     def kept(self) -> int:
-        return sum(map(len, self._logs)) + len(self._joined)
+        return super().kept + len(self._joined)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        left, right = inputs
-        if not len(left) and not len(right):
-            return self.nothing
-        self.probes += int(np.count_nonzero(left.weight) + np.count_nonzero(right.weight))
-        pieces = Pieces(self.layout.width, len(left) + len(right))
-        for part in in_slices(left, right):
-            self._join(*part, pieces)
-        return pieces.delta()
+        self.probes -= sum(len(delta) - int(np.count_nonzero(delta.weight)) for delta in inputs)  # messages look at nobody
+        return super().run(inputs, now, begin)
 
     def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
         l_log, r_log = self._logs

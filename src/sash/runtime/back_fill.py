@@ -9,6 +9,7 @@ those that run already a second set works aside and is thrown away: it gives the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -35,8 +36,8 @@ class _Layers:
     def scope(self, name: str) -> Scope:
         return (self.aside if name in self.known else self.stays).scope(name)
 
-    def used_by(self, prefix: str) -> int:
-        return self.stays.used_by(prefix)
+    def used_by_scope(self) -> Counter[str]:
+        return self.stays.used_by_scope()
 
 
 Waiting = tuple[Spec, int, Delta]  # what a new operator has still to take from one of its inputs

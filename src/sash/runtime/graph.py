@@ -105,10 +105,11 @@ class Graph:
 
     def metrics(self) -> Iterator[OperatorMetrics]:
         """What the operators have done since the graph was built, and what they keep now."""
+        used = self._arena.used_by_scope()
         for node in self._nodes.values():
             if node.operator is not None:
                 found, operator = node.metrics, node.operator
-                size = self._arena.used_by(f"{node.spec.fingerprint}/")
+                size = used[node.spec.fingerprint]
                 yield replace(
                     found, probes=operator.probes, delays=operator.delays, state_rows=operator.kept, state_bytes=size
                 )

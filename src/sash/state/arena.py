@@ -16,6 +16,7 @@ import mmap
 import os
 import tempfile
 import weakref
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -97,9 +98,12 @@ class Arena:
         """Bytes of arrays, at their capacity."""
         return sum(entry.used for entry in self._entries.values())
 
-    def used_by(self, prefix: str) -> int:
-        """Bytes of the arrays whose name starts so."""
-        return sum(entry.used for name, entry in self._entries.items() if name.startswith(prefix))
+    def used_by_scope(self) -> Counter[str]:
+        """Bytes of the arrays in every outermost scope."""
+        used: Counter[str] = Counter()
+        for name, entry in self._entries.items():
+            used[name.partition("/")[0]] += entry.used
+        return used
 
     def scope(self, name: str) -> Scope:
         return Scope(self, name)
@@ -184,7 +188,7 @@ class Scopes(Protocol):
 
     def scope(self, name: str) -> Scope: ...
 
-    def used_by(self, prefix: str) -> int: ...
+    def used_by_scope(self) -> Counter[str]: ...
 
 
 class Scope:

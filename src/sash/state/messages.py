@@ -78,9 +78,3 @@ class PairLog(RowLog):
     """One side of a join, whose rows count the pairs that leave with them."""
 
     EXTRA = kernel.EXTRA
-
-    def _pass_expired(self, now: int) -> None:
-        kernel.pass_passed(now, self.registers, self.lines)
-
-    def _forget_expired(self, now: int) -> None:
-        kernel.forget_passed(now, self._key_lanes, self.registers, self.lines, self.table)

@@ -30,7 +30,7 @@ class RowLog:
     def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner) -> None:
         self._scope = scope
         self._key_lanes = key_lanes
-        self._expiry = layout.width + EXPIRY
+        self._width = layout.width
         self.registers = scope.array("registers", 2)
         self.lines = scope.array("lines", (FIRST_ROOM, layout.width + self.EXTRA))
         self.table = scope.array("table", self._table_room(FIRST_ROOM))
@@ -44,17 +44,17 @@ class RowLog:
     def first_expiry(self) -> int:
         """Of the row at the head; FOREVER if there is none."""
         place = int(self.registers[OLDEST]) & (len(self.lines) - 1)
-        return int(self.lines[place, self._expiry]) if len(self) else FOREVER
+        return int(self.lines[place, self._width + EXPIRY]) if len(self) else FOREVER
 
     def alive(self, now: int) -> int:
         """How many rows have not expired."""
-        return int(np.count_nonzero(self._held()[:, self._expiry] > now))
+        return int(np.count_nonzero(self._held()[:, self._width + EXPIRY] > now))
 
     def reserve(self, extra: int, now: int) -> None:
         """Make room for so many more rows; what expired at or before `now` may go."""
         if len(self) + extra <= len(self.lines):
             return
-        self._pass_expired(now)
+        pass_expired(now, self._width, self.registers, self.lines)
         if len(self) + extra <= len(self.lines):
             return
         held = self._held()
@@ -63,17 +63,11 @@ class RowLog:
             room = 1 << (wanted - 1).bit_length()
             self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", self._table_room(room))
             self.lines[self._places()] = held
-        self._forget_expired(now)
+        forget_expired(now, self._width, self._key_lanes, self.registers, self.lines, self.table)
 
     def _table_room(self, room: int) -> int:
         """How many buckets there are for so many lines."""
         return room
-
-    def _pass_expired(self, now: int) -> None:
-        pass_expired(now, self.registers, self.lines)
-
-    def _forget_expired(self, now: int) -> None:
-        forget_expired(now, self._key_lanes, self.registers, self.lines, self.table)
 
     def _places(self) -> Int64s:
         return np.arange(self.registers[OLDEST], self.registers[TAIL]) & (len(self.lines) - 1)

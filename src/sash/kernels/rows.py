@@ -22,20 +22,6 @@ def copy_row(source: Int64s, i: int, target: Int64s, j: int) -> None:
 
 
 @kernel
-def keep_rows(
-    rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, is_kept: npt.NDArray[np.bool_], out_rows: Int64s, out_ts: Int64s,
-    out_expiry: Int64s, out_weight: Int64s,
-) -> int:
-    """The marked changes, close together. All are written, and most of the others written over: no branch to guess."""
-    n = 0
-    for i in range(len(ts)):
-        copy_row(rows, i, out_rows, n)
-        out_ts[n], out_expiry[n], out_weight[n] = ts[i], expiry[i], weight[i]
-        n += is_kept[i]
-    return n
-
-
-@kernel
 def copy_lanes(rows: Int64s, lanes: Int64s, bits: Int64s, out: Int64s) -> None:
     """Copy columns to other places. `lanes` has pairs (from, to), `bits` lines (from lane, bit, to lane, bit)."""
     for i in range(len(rows)):

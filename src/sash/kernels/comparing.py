@@ -1,0 +1,75 @@
+"""Conditions on single columns, tested on lanes.
+
+A table has a line for every condition. What is compared is always an integer in the order of the values, so that every comparison
+with a constant asks whether it lies in a range:
+
+    v < 5      [least, 4]           k = 3      [3, 3]          v BETWEEN 2 AND 4    [2, 4]
+    v >= 5     [5, greatest]        k <> 3     outside of it   the code of a text   a range of one
+"""
+
+from __future__ import annotations
+
+from sash.deltas import Int64s
+from sash.kernels.compiling import inlined, kernel
+from sash.kernels.rows import copy_row, order_of_doubles
+
+# The columns of a table: what is asked, the lane of the value, that of its mask and the bit there, is it a DOUBLE, the range.
+TEST, LANE, MASK, BIT, IS_DOUBLE, LOW, HIGH, COLUMNS = range(8)
+INSIDE, OUTSIDE, IS_NULL, IS_NOT_NULL = range(4)
+FALSE, OPEN, TRUE = range(3)  # what all conditions of a row come to; open: NULL
+ABSOLUTE, INFINITY, NAN = 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FF8000000000000
+NEGATIVE_ZERO = -0x8000000000000000
+
+
+@inlined
+def rank_of_double(bits: int) -> int:
+    """Integers in the order of doubles; both zeros are equal, and so are all NaNs, above everything."""
+    if bits == NEGATIVE_ZERO:
+        return 0
+    return NAN if bits & ABSOLUTE > INFINITY else order_of_doubles(bits)
+
+
+@kernel
+def rank_double(bits: int) -> int:
+    return rank_of_double(bits)
+
+
+@inlined
+def outcome(rows: Int64s, i: int, conditions: Int64s) -> int:
+    found = TRUE
+    for k in range(len(conditions)):
+        test, is_null = conditions[k, TEST], rows[i, conditions[k, MASK]] >> conditions[k, BIT] & 1
+        if test >= IS_NULL:
+            if is_null != (test == IS_NULL):
+                return FALSE
+        elif is_null:
+            found = OPEN
+        else:
+            value = rows[i, conditions[k, LANE]]
+            if conditions[k, IS_DOUBLE]:
+                value = rank_of_double(value)
+            if (conditions[k, LOW] <= value <= conditions[k, HIGH]) != (test == INSIDE):
+                return FALSE
+    return found
+
+
+@kernel
+def passing_rows(rows: Int64s, conditions: Int64s, least: int, places: Int64s) -> int:
+    """The places of rows whose conditions come to TRUE, or, if that is the least, to OPEN; how many. No branch to guess."""
+    n = 0
+    for i in range(len(rows)):
+        places[n] = i
+        n += outcome(rows, i, conditions) >= least
+    return n
+
+
+@kernel
+def gather_rows(
+    rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, places: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_expiry: Int64s, out_weight: Int64s,
+) -> None:
+    """The changes at these places."""
+    for n in range(len(out_ts)):
+        i = places[n]
+        copy_row(rows, i, out_rows, n)
+        out_ts[n], out_expiry[n], out_weight[n] = ts[i], expiry[i], weight[i]

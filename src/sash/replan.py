@@ -8,7 +8,6 @@ the rows in memory, and goes on with the old plan wherever that does not give ex
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from sash.logical.statistics import Statistics
 from sash.logical.streams import StreamSpec
@@ -45,15 +44,17 @@ class Replanner:
         self, host: EmbeddedHost, queries: Queries, views: Iterable[ViewDefinition], streams: Iterable[StreamSpec]
     ) -> None:
         """Plan views anew where that is far cheaper."""
-        # Operators that run were counted, others not: to compare them, all are estimated alike.
-        statistics = replace(host.statistics(), operators={})
+        running = [(view, queries.choice_of(view.plan)) for view in views]
+        open_ = [(view, current) for view, current in running if current is not None and not current.is_only]
+        if not open_:
+            return
+        statistics = host.stream_statistics()
         host.look_afresh()
         if self._known is not None and not _is_far(self._known, statistics):
             return
         self._known = statistics
-        for view in views:
-            current = queries.choice_of(view.plan)
-            found = None if current is None else better(view.plan, current, 1, Expiry.AUTO, statistics)
+        for view, current in open_:
+            found = better(view.plan, current, 1, Expiry.AUTO, statistics)
             if found is not None:
                 placed = View(view.name, *found.placed(1, Expiry.AUTO))
                 if host.replan(placed, streams):

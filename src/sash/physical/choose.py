@@ -8,8 +8,9 @@ Estimates are rough, so a plan as it was written is left only for one that is cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sash.errors import SashError
 from sash.logical.nodes import Join, Plan, inputs
@@ -30,9 +31,16 @@ class Choice:
 
     plan: Plan
     signed_joins: frozenset[Join] = frozenset()
+    is_only: bool = field(default=False, compare=False)  # there is no other way, whatever is known of the streams
 
     def placed(self, shards: int, expiry: Expiry) -> tuple[Spec, int]:
-        return place_view(self.plan, shards, expiry, self.signed_joins)
+        if (shards, expiry) not in self._places:
+            self._places[shards, expiry] = place_view(self.plan, shards, expiry, self.signed_joins)
+        return self._places[shards, expiry]
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, Expiry], tuple[Spec, int]]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -45,13 +53,19 @@ class Offer:
 
 def choose(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN) -> Choice:
     """The cheapest way to run a plan; as it was written, directly, unless another way is clearly cheaper."""
-    first, *others = offers(plan, shards, expiry, statistics)
+    plans = candidates(plan)
+    if len(plans) == 1 and len(ways := list(_ways(plans[0], expiry))) == 1:
+        ways[0].placed(shards, expiry)  # an error if it cannot be run
+        return replace(ways[0], is_only=True)
+    first, *others = _offers(plans, shards, expiry, statistics)
     best = min(others, key=lambda offer: offer.cost, default=first)
     return best.choice if best.cost < CLEARLY * first.cost else first.choice
 
 
 def better(plan: Plan, current: Choice, shards: int, expiry: Expiry, statistics: Statistics) -> Choice | None:
     """Another way to run a plan, if by what is known now it is far cheaper than the current one."""
+    if current.is_only:
+        return None
     costs = Costs(Estimates(statistics))
     best = min(offers(plan, shards, expiry, statistics), key=lambda offer: offer.cost)
     return best.choice if best.cost < FAR * _offer(current, shards, expiry, costs).cost else None
@@ -59,8 +73,12 @@ def better(plan: Plan, current: Choice, shards: int, expiry: Expiry, statistics:
 
 def offers(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN) -> list[Offer]:
     """All choices with their costs, the plan as it was written first."""
+    return _offers(candidates(plan), shards, expiry, statistics)
+
+
+def _offers(plans: Sequence[Plan], shards: int, expiry: Expiry, statistics: Statistics) -> list[Offer]:
     costs = Costs(Estimates(statistics))
-    written, *others = candidates(plan)
+    written, *others = plans
     found = [_offer(way, shards, expiry, costs) for way in _ways(written, expiry)]
     for candidate in others:
         try:

@@ -20,7 +20,7 @@ from sash.physical.job import Job, View
 from sash.physical.specs import EmitSpec, Spec
 from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView, Shelf
-from sash.runtime.metrics import Clockwork, JobMetrics
+from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, observed
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
@@ -31,6 +31,8 @@ from sash.schema import BEGINNING, SECOND
 from sash.state.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
+
+NET_FROM = 1024  # fewer changes are added up when somebody asks for the answer
 
 
 @dataclass
@@ -57,7 +59,7 @@ class EmbeddedHost:
     def __init__(self, job: Job, arena: Arena | None = None) -> None:
         self._arena = arena or Arena.anonymous()
         self.job = job
-        self._shard = Shard(job, 1, 0, self._arena)
+        self._shard = Shard(job, 1, 0, self._arena, net_from=NET_FROM)
         self._orders: dict[str, int] = {}
         self._kept: dict[Spec, Kept] = {}
         self._shelf = Shelf()
@@ -217,11 +219,18 @@ class EmbeddedHost:
 
     def statistics(self) -> Statistics:
         """What is known of the streams and operators by now."""
+        now = self._job_metrics.and_now(None, self._shard.metrics())
+        return self._observed(now.operators(), self._shard.early())
+
+    def stream_statistics(self) -> Statistics:
+        """What is known of the streams alone. To compare operators that run with others, all are to be estimated alike."""
+        return self._observed((), {})
+
+    def _observed(self, operators: Iterable[OperatorMetrics], early: Mapping[str, float]) -> Statistics:
         spans = {name: self._shard.span(name) for name in self._observers}
         begins = {name: one.since for name, one in self._observers.items()}
         seconds = {name: (span[1] - (begins[name] or span[0])) / SECOND for name, span in spans.items() if span is not None}
-        now = self._job_metrics.and_now(None, self._shard.metrics())
-        return observed(self._observers.values(), seconds, now.operators(), self._shard.early(), self.elapsed)
+        return observed(self._observers.values(), seconds, operators, early, self.elapsed)
 
     @property
     def elapsed(self) -> float:
@@ -243,8 +252,7 @@ class EmbeddedHost:
     def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:
             if packet.cargo is Cargo.CHANGES:
-                self._by_name[packet.name].changes.append(packet.batch())
-                self._measure(packet.name, packet.batch())
+                self._take_changes(packet.name, packet.batch())
             elif packet.cargo is Cargo.NET:
                 self._by_name[packet.name].live.add(packet.batch())
             elif packet.cargo is Cargo.LATE:
@@ -252,6 +260,13 @@ class EmbeddedHost:
             elif packet.cargo is Cargo.DEAD:
                 self.dead[packet.name].append(packet.batch())
         self._tell(out)
+
+    def _take_changes(self, name: str, changes: pa.RecordBatch) -> None:
+        kept = self._by_name[name]
+        kept.changes.append(changes)
+        if changes.num_rows < NET_FROM:
+            kept.live.add_later(changes)
+        self._measure(name, changes)
 
     def _measure(self, name: str, changes: pa.RecordBatch) -> None:
         view, instants = self._job_metrics.view(name), np.asarray(changes.column(1).view(pa.int64()))
@@ -284,6 +299,6 @@ def _answer(packets: Sequence[Packet], view: View) -> pa.Table:
     """What a view that is new begins with."""
     live = LiveView(view.schema)
     for packet in packets:
-        if packet.cargo is Cargo.NET and packet.name == view.name:
-            live.add(packet.batch())
+        if packet.cargo is Cargo.CHANGES and packet.name == view.name:
+            live.add_later(packet.batch())
     return live.rows()

@@ -1,4 +1,7 @@
-"""The live answer of a view: a bag of rows to which net changes are added. A change costs what it changes."""
+"""The live answer of a view: a bag of rows to which net changes are added. A change costs what it changes.
+
+Small changes may wait until there are many, or somebody asks: most answers are asked for far less often than they change.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from sash.state.arena import Arena
 from sash.state.bag import RowBag
 from sash.state.interner import Interner
 from sash.state.lanes import decode, encode
+
+WAITING_BATCHES, WAITING_ROWS = 64, 4096  # that wait at most
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 
@@ -40,17 +45,21 @@ class LiveView:
         self._layout = Layout(schema)
         self._shelf = shelf or Shelf()
         self._place, self._interner, self._lock = self._shelf.place(), self._shelf.interner, self._shelf.lock
+        self._waiting: list[pa.RecordBatch] = []  # changelogs
+        self._waiting_rows = 0
         with self._interner.owned(self._place):
             self._bag = RowBag(self._layout, self._shelf.arena.scope(self._place), self._interner)
 
     def close(self) -> None:
         """Nobody will ask any more."""
+        self._waiting.clear()
         self._interner.release(self._place)
         self._shelf.arena.drop(f"{self._place}/")
 
     @property
     def least_count(self) -> int:
         """How often the rarest row is there; below 0 when more left than came."""
+        self._settle()
         return int(self._bag.rows()[1].min(initial=0))
 
     def add(self, net: Net) -> None:
@@ -64,8 +73,21 @@ class LiveView:
         columns = [*changes.columns[2:], changes.column(0).cast(pa.int64())]
         self.add(pa.Table.from_arrays(columns, names=[*changes.column_names[2:], "_weight"]))
 
+    def add_later(self, changes: pa.RecordBatch) -> None:
+        """The same, when it is worth while."""
+        self._waiting.append(changes)
+        self._waiting_rows += changes.num_rows
+        if len(self._waiting) >= WAITING_BATCHES or self._waiting_rows >= WAITING_ROWS:
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._waiting:
+            waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
+            self.add_changelog(pa.Table.from_batches(waiting))
+
     def rows(self, more: Iterable[Net] = ()) -> pa.Table:
         """The answer, every row as often as it is in it, sorted; `more` changes are looked at, not kept."""
+        self._settle()
         ahead = list(more)
         with self._lock:
             for net in ahead:

@@ -40,8 +40,9 @@ HAS_LIMIT, LIMIT, HAS_ENDED, ENDED, HAS_CHANGED, CHANGED = range(6)
 class Shard:
     """Shard number `shard` of a level."""
 
-    def __init__(self, job: Job, level: int, shard: int, arena: Arena) -> None:
+    def __init__(self, job: Job, level: int, shard: int, arena: Arena, *, net_from: int = 0) -> None:
         self._level, self._shard, self._arena = level, shard, arena
+        self._net_from = net_from  # fewer changes of a view come without their net
         self._interner = Interner(arena)
         self.failures = Failures()
         self._registers = arena.array("shard", (6,))
@@ -196,7 +197,9 @@ class Shard:
 
     def _shown(self, view: View) -> ViewChanges:
         known = self._views.get(view.spec)
-        return known if known is not None and known.view.name == view.name else ViewChanges(view, self._shard, self._interner)
+        if known is not None and known.view.name == view.name:
+            return known
+        return ViewChanges(view, self._shard, self._interner, self._net_from)
 
     def _back_fill(self, specs: Sequence[Spec], known: set[Spec]) -> list[Packet]:
         """Fill new specs with what is in memory; the beginnings of new views, and what exchanges would have sent."""

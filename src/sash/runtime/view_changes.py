@@ -1,4 +1,4 @@
-"""What a shard says of a view: its changes, instant by instant, and the net of a step."""
+"""What a shard says of a view: its changes, instant by instant, and, if they are many, the net of a step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sash.deltas import Delta
 from sash.operators.changes import NetChanges, repeat
 from sash.physical.job import View
 from sash.runtime.graph import Feed
-from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, changes_schema
 from sash.schema import BEGINNING
 from sash.state.interner import Interner
 from sash.state.lanes import decode
@@ -20,9 +20,10 @@ from sash.state.lanes import decode
 class ViewChanges:
     """The changes of one spec, in packets that have the name of the first view of it."""
 
-    def __init__(self, view: View, shard: int, interner: Interner) -> None:
+    def __init__(self, view: View, shard: int, interner: Interner, net_from: int) -> None:
         self.view = view
-        self._shard = shard
+        self._shard, self._net_from = shard, net_from
+        self._schema = changes_schema(view.schema)
         self._interner = interner
         self._net = NetChanges(view.spec.layout, interner)
 
@@ -30,11 +31,16 @@ class ViewChanges:
         net = self._net.per_instant(delta)
         if not len(net):
             return
-        yield self._packet(Cargo.CHANGES, self._changes(repeat(net, np.abs(net.weight))))
+        changes = self._changes(repeat(net, np.abs(net.weight)))
+        yield self._packet(Cargo.CHANGES, changes)
+        if changes.num_rows >= self._net_from:
+            yield self._packet(Cargo.NET, self._whole(net))
+
+    def _whole(self, net: Delta) -> bytes:
         whole = self._net.over_all(net)
         columns = decode(whole.rows, self.view.spec.layout, self._interner)
-        batch = pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=[*self.view.schema.names, "_weight"])
-        yield self._packet(Cargo.NET, batch_body(batch))
+        names = [*self.view.schema.names, "_weight"]
+        return batch_body(pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=names))
 
     def first_packets(self, feed: Feed, now: int) -> Iterator[Packet]:
         """A view that is new begins with all that it holds, at the last instant that is final."""
@@ -49,4 +55,4 @@ class ViewChanges:
     def _changes(self, delta: Delta) -> pa.RecordBatch:
         marks = [pa.array(delta.weight.astype(np.int8)), pa.array(delta.ts).view(pa.timestamp("us"))]
         columns = decode(delta.rows, self.view.spec.layout, self._interner)
-        return pa.RecordBatch.from_arrays([*marks, *columns], names=["_op", "_ts", *self.view.schema.names])
+        return pa.RecordBatch.from_arrays([*marks, *columns], schema=self._schema)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sash.deltas import Int64s
+from sash.kernels.counting import count_delays
 from sash.schema import SECOND
 
 PARTS = 8  # buckets for every power of two
@@ -31,9 +32,9 @@ class Delays:
         if not len(delays) or not times:
             return
         self.count += times * len(delays)
-        self.total += times * int(delays.sum())
-        self.greatest = max(self.greatest, int(delays.max()))
-        self.buckets += times * np.bincount(_bucket(delays), minlength=BUCKETS)
+        total, greatest = count_delays(delays, times, PARTS, self.buckets)
+        self.total += times * total
+        self.greatest = max(self.greatest, greatest)
 
     def add_none(self, count: int) -> None:
         """So many effects that came at once."""
@@ -70,7 +71,3 @@ class Delays:
         delays = Delays(count, total, greatest)
         delays.buckets[used] = counts
         return delays
-
-
-def _bucket(delays: Int64s) -> Int64s:
-    return np.where(delays <= 0, 0, (PARTS * np.log2(np.maximum(delays, 1))).astype(np.int64) + 1)

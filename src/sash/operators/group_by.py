@@ -8,6 +8,7 @@ Output:      signed; a group leaves with its last row; without keys there is one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -89,7 +90,9 @@ class GroupBy(Operator):
                 at, self._key, self._limbs, self._spare, tags,
             )
             if place == len(delta) and groups.registers[TOUCHED_GROUP] == LAST:
-                return texts.settled(out.slice(0, at), groups, interner)
+                changes = texts.settled(out.slice(0, at), groups, interner)
+                # One group: its row goes, and another comes. What users make of it is not known to be another.
+                return changes if self.spec.keys or self._users else replace(changes, is_net=True)
             if not groups.grow():
                 texts.grow()
 

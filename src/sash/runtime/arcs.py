@@ -166,10 +166,13 @@ class Buffer:
         while self._starts[0] + len(self._chunks[0]) <= least:
             del self._chunks[0], self._starts[0]
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether there are rows, of this step or of earlier ones."""
+        return bool(self._chunks) or (self._queue is not None and len(self._queue) > 0)
+
     def settle(self) -> None:
         """The step is over: what somebody has not read goes to the arena, what all have read leaves it."""
-        if not self._chunks and not self._kept:
-            return
         least = min(arc.head for arc in self.arcs) if self.arcs else self.tail
         if self._queue is None:
             self._queue = self.queue(self._owner, self._scope)

@@ -49,9 +49,11 @@ class Cycle:
         self._work_off()
         if self.timing is Timing.ROWS:
             return
-        demand = Demand(self.nodes, self.arcs)
+        demand, hopes = Demand(self.nodes, self.arcs), dict[tuple[int, ...], int]()
         for node in self.prone:
-            hope = min(self.nodes[port].output.clock for port in node.ports)
+            hope = hopes.get(node.ports)
+            if hope is None:
+                hope = hopes[node.ports] = min([self.nodes[port].output.clock for port in node.ports])
             if node.output.clock < hope and node.next_event < hope:
                 self._bring_time(node, demand)
 

@@ -197,7 +197,8 @@ class Graph:
             self.spare_memory()
         self._cycle.step(begins, sum(len(feed.delta) for feed in feeds.values()))
         for node in self._cycle.nodes:
-            node.output.settle()
+            if node.output.is_filled:
+                node.output.settle()
         results = {spec: self._result(node, feeds) for spec, node in wanted.items()}
         for node in wanted.values():
             node.results = None
@@ -207,7 +208,7 @@ class Graph:
         """What came out at a sink. Time got there too, whether or not somebody asked for it."""
         if isinstance(node.spec, PortSpec):
             return feeds[node.spec]
-        delta = Delta.concatenate(node.results or [], node.spec.layout.width)
+        delta = Delta.concatenate(node.results, node.spec.layout.width) if node.results else node.output.nothing
         return Feed(delta, min(self._cycle.nodes[port].output.clock for port in node.ports))
 
     def _add(self, spec: Spec) -> Node:

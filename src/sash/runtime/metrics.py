@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sash.deltas import Delta, Int64s
+from sash.kernels.counting import count_signs
 from sash.operators.delays import Delays
 from sash.physical.specs import PortSpec, Spec
 from sash.schema import SECOND
@@ -37,7 +39,7 @@ class Traffic:
         count = len(delta)
         if not count:
             return
-        positive, negative = int(np.count_nonzero(delta.weight > 0)), int(np.count_nonzero(delta.weight < 0))
+        positive, negative = count_signs(delta.weight)
         self.positive += positive
         self.negative += negative
         self.messages += count - positive - negative
@@ -139,24 +141,34 @@ class Clockwork:
     def __init__(self) -> None:
         self._instants: list[int] = []
         self._seconds: list[float] = []
+        self._arrays: tuple[Int64s, npt.NDArray[np.float64]] | None = None
 
     def reached(self, instant: int, seconds: float) -> None:
         if not self._instants or instant > self._instants[-1]:
             self._instants.append(instant)
             self._seconds.append(seconds)
+            self._arrays = None
 
     def delays(self, instants: Int64s, seconds: float) -> Int64s:
         """Of effects at these instants that appear now, in microseconds. What was there before all time is not late."""
         if not self._instants:
             return np.zeros(len(instants), np.int64)
-        places = np.minimum(np.searchsorted(self._instants, instants), len(self._instants) - 1)
-        return ((seconds - np.array(self._seconds)[places]) * SECOND).astype(np.int64)
+        reached, when = self._known()
+        places = np.minimum(np.searchsorted(reached, instants), len(reached) - 1)
+        return ((seconds - when[places]) * SECOND).astype(np.int64)
+
+    def _known(self) -> tuple[Int64s, npt.NDArray[np.float64]]:
+        """Both lists as arrays: many views ask between two steps."""
+        if self._arrays is None:
+            self._arrays = np.array(self._instants, np.int64), np.array(self._seconds)
+        return self._arrays
 
     def forget(self, before: int) -> None:
         """There will be no effects before this instant any more."""
         if len(self._instants) > KEPT:
             place = bisect_left(self._instants, before)
             del self._instants[:place], self._seconds[:place]
+            self._arrays = None
 
 
 class JobMetrics:

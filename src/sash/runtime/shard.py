@@ -97,7 +97,8 @@ class Shard:
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
         for spec, view in self._views.items():
             feed = self._flushed(view.view, results[spec]) if is_end else results[spec]
-            out += view.first_packets(feed, self.now) if spec in self._new else view.packets(feed.delta)
+            if len(feed.delta):
+                out += view.first_packets(feed, self.now) if spec in self._new else view.packets(feed.delta)
         self._new.clear()
         for port in self._exchanges:
             assert port.spec.source is not None

@@ -55,6 +55,7 @@ class Arena:
         self._arrays: dict[str, Array] = {}
         self._regions: dict[str, memoryview | bytearray] = {}
         self._free: dict[int, list[int]] = {}
+        self._used = sum(entry.used for entry in self._entries.values())
         self._end = max((entry.offset + entry.extent for entry in self._entries.values()), default=0)
         self._find_free()
         self._close = weakref.finalize(self, os.close, descriptor)
@@ -96,7 +97,7 @@ class Arena:
     @property
     def used(self) -> int:
         """Bytes of arrays, at their capacity."""
-        return sum(entry.used for entry in self._entries.values())
+        return self._used
 
     def used_by_scope(self) -> Counter[str]:
         """Bytes of the arrays in every outermost scope."""
@@ -114,6 +115,7 @@ class Arena:
             is_new = name not in self._entries
             if is_new:
                 self._entries[name] = self._allocate(shape, np.dtype(dtype))
+                self._used += self._entries[name].used
             self._map(name)
             if is_new:
                 self._arrays[name].fill(0)
@@ -135,12 +137,14 @@ class Arena:
             self._arrays[name][: len(old)] = old
             self._free.setdefault(entry.extent, []).append(entry.offset)
         self._arrays[name][len(old) :] = 0
+        self._used += self._entries[name].used - entry.used
         return self._arrays[name]
 
     def drop(self, prefix: str) -> None:
         """Forget every array whose name starts so."""
         for name in [name for name in self._entries if name.startswith(prefix)]:
             entry = self._entries.pop(name)
+            self._used -= entry.used
             self._arrays.pop(name, None)
             self._regions.pop(name, None)
             self._free.setdefault(entry.extent, []).append(entry.offset)

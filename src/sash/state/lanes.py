@@ -72,7 +72,7 @@ def decode(rows: Int64s, layout: Layout, interner: Interner) -> list[pa.Array]:
 def decode_column(rows: Int64s, place: int, layout: Layout, interner: Interner) -> pa.Array:
     type_, lane = layout.schema.types[place], layout.lanes[place]
     mask, bit = layout.mask(place)
-    is_null = (rows[:, mask] >> bit) & 1 == 1
+    is_null = rows[:, mask] & 1 << bit != 0
     nulls = is_null if is_null.any() else None
     if type_.kind is Kind.STRING:
         words = interner.decode(rows[:, lane])

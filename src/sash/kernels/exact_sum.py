@@ -69,10 +69,23 @@ def _add_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: 
 
 
 @inlined
+def _take_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: int) -> None:
+    rest = cells[group, cell] - low
+    borrow = int(cells[group, cell] ^ SIGN < low ^ SIGN)
+    cells[group, cell] = rest
+    upper = cells[group, cell + 1] - middle
+    underflow = int(cells[group, cell + 1] ^ SIGN < middle ^ SIGN) + int(upper == 0 and borrow)
+    cells[group, cell + 1] = upper - borrow
+    cells[group, cell + 2] -= high + underflow
+
+
+@inlined
 def add_exact(cells: Int64s, group: int, cell: int, low: int, middle: int, weight: int) -> None:
     """Add weight times a number of 128 bits."""
     if weight == 1:
         _add_192(cells, group, cell, low, middle, middle >> 63)
+    elif weight == -1:
+        _take_192(cells, group, cell, low, middle, middle >> 63)
     else:
         _add_multiple(cells, group, cell, low, middle, weight)
 

@@ -23,6 +23,14 @@ def longest_instant(ts: Int64s) -> int:
     return longest
 
 
+@inlined
+def _end_of(ts: Int64s, start: int) -> int:
+    stop = start + 1
+    while stop < len(ts) and ts[stop] == ts[start]:
+        stop += 1
+    return stop
+
+
 @kernel
 def net_changes(
     rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, table: Int64s, places: Int64s, net: Int64s
@@ -33,9 +41,7 @@ def net_changes(
     """
     n, start = 0, 0
     while start < len(ts):
-        stop = start + 1
-        while stop < len(ts) and ts[stop] == ts[start]:
-            stop += 1
+        stop = _end_of(ts, start)
         n = _net_instant(rows, start, stop, weight, lanes, table, places, net, n)
         start = stop
     return n
@@ -199,35 +205,31 @@ def _is_settled(rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int6
 
 
 @kernel
-def settle_instants(
-    rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, spare_rows: Int64s,
-) -> int:
-    """As `net_instants`, in place. `spare_rows` has room for the longest instant too."""
-    n, start = 0, 0
-    while start < len(ts):
-        now, stop = ts[start], start + 1
-        while stop < len(ts) and ts[stop] == now:
-            stop += 1
-        if _is_settled(rows, start, stop, weight, lanes):
-            for i in range(start, stop):
-                if n != i:
-                    copy_row(rows, i, rows, n)
-                    ts[n], weight[n] = now, weight[i]
-                n += 1
-        else:
-            count = _settle(
-                rows, start, stop, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,
-                spare_net,
-            )
-            for k in range(count):
-                copy_row(rows, places[k], spare_rows, k)
-            for k in range(count):
-                copy_row(spare_rows, k, rows, n)
-                ts[n], weight[n] = now, net[k]
-                n += 1
-        start = stop
-    return n
+def longest_of(ts: Int64s, begins: Int64s) -> int:
+    """As `longest_instant`, of those that begin at such places."""
+    longest = 0
+    for begin in begins:
+        longest = max(longest, _end_of(ts, begin) - begin)
+    return longest
+
+
+@kernel
+def order_instants(
+    rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
+    heap: Bytes, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, spare_rows: Int64s,
+) -> None:
+    """Put the instants that begin at such places in order, in place; they are net. All spare arrays have room for the longest."""
+    for start in begins:
+        count = _end_of(ts, start) - start
+        for k in range(count):
+            places[k], net[k] = start + k, weight[start + k]
+        _sort(rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net)
+        _leaving_first(count, places, net, spare_places, spare_net)
+        for k in range(count):
+            copy_row(rows, places[k], spare_rows, k)
+        for k in range(count):
+            copy_row(spare_rows, k, rows, start + k)
+            weight[start + k] = net[k]
 
 
 @kernel
@@ -241,9 +243,7 @@ def net_instants(
     """
     n, start = 0, 0
     while start < len(ts):
-        stop = start + 1
-        while stop < len(ts) and ts[stop] == ts[start]:
-            stop += 1
+        stop = _end_of(ts, start)
         if _is_settled(rows, start, stop, weight, lanes):
             for i in range(start, stop):
                 copy_row(rows, i, out_rows, n)

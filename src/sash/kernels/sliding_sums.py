@@ -1,10 +1,11 @@
 """GROUP BY over a sliding window with nothing but counts and sums of integers; DISTINCT is the one without aggregates.
 
     ring    group | expiry | weight | which values are NULL | values          what a live row added, in the order of leaving
-    lines   cells of the group | its key, as in an output row                 one place in memory for all of a group
+    lines   cells of the group | the row it shows, as it was written last     one place in memory for all of a group
 
-A row finds its group when it comes, and never again: what leaves is taken from the cells by its entry of the ring. The row that a
-group shows is a function of its cells, so the old one is written before they change and the new one after.
+A row finds its group when it comes, and never again: what leaves is taken from the cells by its entry of the ring. At the end of
+an instant every group that was touched takes back the row of its line and writes a new one, if that differs; groups have other
+keys, so that is the net change, and only instants of several groups are left to be put in order.
 """
 
 from __future__ import annotations
@@ -36,73 +37,72 @@ from sash.physical.group_by import (
     KEY_TO_MASK,
     LINK,
     ROWS,
+    SHOWN,
     SUM_INTEGER,
     TAG,
 )
 from sash.schema import FOREVER
 
-# Registers: the oldest entry of the ring, the next one; groups alive, ever used, the first free one; sums that did not fit.
-HEAD, TAIL, LIVE, USED, FREE, OVERFLOWS, REGISTERS = 0, 1, 2, 3, 4, 5, 8
+# Registers: the oldest entry of the ring, the next one; groups alive, ever used, the first free one; sums that did not fit;
+# how many instants of the last call changed several groups.
+HEAD, TAIL, LIVE, USED, FREE, OVERFLOWS, CROWDED, REGISTERS = 0, 1, 2, 3, 4, 5, 6, 8
 GROUP, EXPIRY, WEIGHT, NULLS, VALUES = 0, 1, 2, 3, 4  # lanes of an entry
 LAST = -1  # the end of the list of touched groups; 0 is said of those not in it
 
 
 @kernel
 def slide_sums(
-    rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, tags: Int64s, now: int, keys: Int64s, key_bits: Int64s,
-    feeds: Int64s, calls: Int64s, key_at: int, registers: Int64s, ring: Int64s, table: Int64s, lines: Int64s, limbs: Int64s,
-    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, tags: Int64s, now: int, keys: Int64s, feeds: Int64s, calls: Int64s,
+    row_at: int, registers: Int64s, ring: Int64s, table: Int64s, lines: Int64s, limbs: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s, crowded: Int64s,
 ) -> int:
     """All that happens before `now`. There is room for every row in the ring, for a group of its own, and for two changes.
 
-    `key_at` is where the key begins in a line.
+    `row_at` is where the shown row begins in a line. `crowded` takes where the instants of several groups begin in the output.
     """
-    head, tail, mask, i, n = registers[HEAD], registers[TAIL], len(ring) - 1, 0, 0
+    head, tail, mask, i, n, crowds = registers[HEAD], registers[TAIL], len(ring) - 1, 0, 0, 0
     while True:
         moment = ring[head & mask, EXPIRY] if head < tail else FOREVER
         if i < len(ts):
             moment = min(moment, ts[i])
         if moment >= now:
             break
-        touched = LAST
+        touched, begin = LAST, n
         while head < tail and ring[head & mask, EXPIRY] <= moment:
             prefetch(lines, ring[(head + NEAR) & mask, GROUP])
             group = ring[head & mask, GROUP]
-            if lines[group, LINK] == 0:
-                n = _show(
-                    group, -1, moment, calls, key_bits, key_at, len(keys), registers, lines, limbs, out_rows, out_ts,
-                    out_weight, n,
-                )
-                lines[group, LINK] = touched
-                touched = group
+            touched = _touch(group, touched, lines)
             _add(ring, head & mask, -ring[head & mask, WEIGHT], group, feeds, lines)
             head += 1
         while i < len(ts) and ts[i] == moment:
             _look_ahead(tags, i, table, lines)
-            group, entry = _find(rows, i, tags[i], keys, key_at, registers, table, lines), tail & mask
-            if lines[group, LINK] == 0:
-                n = _show(
-                    group, -1, moment, calls, key_bits, key_at, len(keys), registers, lines, limbs, out_rows, out_ts,
-                    out_weight, n,
-                )
-                lines[group, LINK] = touched
-                touched = group
+            group, entry = _find(rows, i, tags[i], keys, row_at, registers, table, lines), tail & mask
+            touched = _touch(group, touched, lines)
             _enter(rows, i, group, expiry[i], weight[i], feeds, ring, entry)
             _add(ring, entry, weight[i], group, feeds, lines)
             tail += expiry[i] != FOREVER
             i += 1
+        are_several = lines[touched, LINK] != LAST
         while touched != LAST:
             group, touched = touched, lines[touched, LINK]
             lines[group, LINK] = 0
-            if lines[group, ROWS]:
-                n = _show(
-                    group, 1, moment, calls, key_bits, key_at, len(keys), registers, lines, limbs, out_rows, out_ts,
-                    out_weight, n,
-                )
-            else:
+            n = _show_change(group, moment, calls, row_at, registers, lines, limbs, out_rows, out_ts, out_weight, n)
+            if lines[group, ROWS] == 0:
                 _forget(group, registers, table, lines)
-    registers[HEAD], registers[TAIL] = head, tail
+        if are_several and n - begin > 1:
+            crowded[crowds] = begin
+            crowds += 1
+    registers[HEAD], registers[TAIL], registers[CROWDED] = head, tail, crowds
     return n
+
+
+@inlined
+def _touch(group: int, touched: int, lines: Int64s) -> int:
+    """Enter a group into the list of those touched, whose first one is given; the answer is the first one then."""
+    if lines[group, LINK]:
+        return touched
+    lines[group, LINK] = touched
+    return group
 
 
 @inlined
@@ -125,11 +125,11 @@ def _is_null(rows: Int64s, i: int, keys: Int64s, lane: int) -> int:
 
 
 @inlined
-def _has_key(rows: Int64s, i: int, keys: Int64s, key_at: int, lines: Int64s, group: int) -> bool:
+def _has_key(rows: Int64s, i: int, keys: Int64s, row_at: int, lines: Int64s, group: int) -> bool:
     for lane in range(len(keys)):
-        if lines[group, key_at + lane] != _key_value(rows, i, keys, lane):
+        if lines[group, row_at + lane] != _key_value(rows, i, keys, lane):
             return False
-        null = lines[group, key_at + keys[lane, KEY_TO_MASK]] >> keys[lane, KEY_TO_BIT] & 1
+        null = lines[group, row_at + keys[lane, KEY_TO_MASK]] >> keys[lane, KEY_TO_BIT] & 1
         if null != _is_null(rows, i, keys, lane):
             return False
     return True
@@ -137,13 +137,13 @@ def _has_key(rows: Int64s, i: int, keys: Int64s, key_at: int, lines: Int64s, gro
 
 @inlined
 def _find(
-    rows: Int64s, i: int, tag: int, keys: Int64s, key_at: int, registers: Int64s, table: Int64s, lines: Int64s
+    rows: Int64s, i: int, tag: int, keys: Int64s, row_at: int, registers: Int64s, table: Int64s, lines: Int64s
 ) -> int:
     """The group of a row, a new one if need be."""
     last = len(table) - 1
     slot = tag & last
     while table[slot] != 0:
-        if table[slot] >> 32 & HALF == tag and _has_key(rows, i, keys, key_at, lines, table[slot] & HALF):
+        if table[slot] >> 32 & HALF == tag and _has_key(rows, i, keys, row_at, lines, table[slot] & HALF):
             return table[slot] & HALF
         slot = (slot + 1) & last
     group = registers[FREE]
@@ -156,8 +156,8 @@ def _find(
     table[slot] = tag << 32 | group
     lines[group, TAG] = tag
     for lane in range(len(keys)):
-        lines[group, key_at + lane] = _key_value(rows, i, keys, lane)
-        lines[group, key_at + keys[lane, KEY_TO_MASK]] |= _is_null(rows, i, keys, lane) << keys[lane, KEY_TO_BIT]
+        lines[group, row_at + lane] = _key_value(rows, i, keys, lane)
+        lines[group, row_at + keys[lane, KEY_TO_MASK]] |= _is_null(rows, i, keys, lane) << keys[lane, KEY_TO_BIT]
     return group
 
 
@@ -196,37 +196,40 @@ def _add(ring: Int64s, entry: int, weight: int, group: int, feeds: Int64s, lines
 
 
 @inlined
-def _show(
-    group: int, weight: int, now: int, calls: Int64s, key_bits: Int64s, key_at: int, key_lanes: int, registers: Int64s,
-    lines: Int64s, limbs: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int,
+def _show_change(
+    group: int, now: int, calls: Int64s, row_at: int, registers: Int64s, lines: Int64s, limbs: Int64s, out_rows: Int64s,
+    out_ts: Int64s, out_weight: Int64s, n: int,
 ) -> int:
-    """Write the row of a group as it is now, if it has rows; the answer is where the output ends then.
-
-    A new row that equals the old one, which is right before it when only one group is touched, takes it back.
-    """
+    """Take back the row that the group shows, write the one that it has now; the answer is where the output ends then."""
+    start = n
+    if lines[group, SHOWN]:
+        n = _write(group, -1, now, row_at, lines, out_rows, out_ts, out_weight, n)
     if lines[group, ROWS] == 0:
         return n
-    width = out_rows.shape[1]
-    for lane in range(key_lanes):
-        out_rows[n, lane] = lines[group, key_at + lane]
-    for lane in range(width - len(key_bits), width):
-        out_rows[n, lane] = lines[group, key_at + lane]
+    is_other = lines[group, SHOWN] == 0
     for call in range(len(calls)):
-        _write(call, group, weight > 0, calls, registers, lines, limbs, out_rows, n)
-    out_ts[n], out_weight[n] = now, weight
-    if weight > 0 and n > 0 and out_ts[n - 1] == now and out_weight[n - 1] < 0:
-        for lane in range(width):
-            if out_rows[n, lane] != out_rows[n - 1, lane]:
-                return n + 1
-        return n - 1
-    return n + 1
+        is_other |= _renew(call, group, calls, row_at, registers, lines, limbs)
+    if not is_other:
+        return start
+    lines[group, SHOWN] = 1
+    return _write(group, 1, now, row_at, lines, out_rows, out_ts, out_weight, n)
 
 
 @inlined
 def _write(
-    call: int, group: int, is_new: bool, calls: Int64s, registers: Int64s, lines: Int64s, limbs: Int64s, out_rows: Int64s, n: int
-) -> None:
-    """The value of one aggregate; the mask says not NULL so far."""
+    group: int, weight: int, now: int, row_at: int, lines: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int
+) -> int:
+    for lane in range(out_rows.shape[1]):
+        out_rows[n, lane] = lines[group, row_at + lane]
+    out_ts[n], out_weight[n] = now, weight
+    return n + 1
+
+
+@inlined
+def _renew(
+    call: int, group: int, calls: Int64s, row_at: int, registers: Int64s, lines: Int64s, limbs: Int64s
+) -> bool:
+    """Bring the value of one aggregate in the shown row up to date; whether it changed."""
     kind, cell = calls[call, CALL_KIND], calls[call, CALL_CELL]
     value, is_null = lines[group, cell], False
     if kind != COUNT:
@@ -235,10 +238,14 @@ def _write(
             value = lines[group, cell + 1]
             if not is_null and not is_one_lane(lines, group, cell + 1):
                 is_null = True
-                registers[OVERFLOWS] += is_new
+                registers[OVERFLOWS] += 1
         elif not is_null:
             value = average_of_integers(lines, group, cell, limbs)
     if is_null:
         value = 0
-        out_rows[n, calls[call, CALL_MASK]] |= 1 << calls[call, CALL_BIT]
-    out_rows[n, calls[call, CALL_LANE]] = value
+    lane, mask, bit = row_at + calls[call, CALL_LANE], row_at + calls[call, CALL_MASK], calls[call, CALL_BIT]
+    if lines[group, lane] == value and lines[group, mask] >> bit & 1 == is_null:
+        return False
+    lines[group, lane] = value
+    lines[group, mask] = lines[group, mask] & ~(1 << bit) | int(is_null) << bit
+    return True

@@ -45,15 +45,16 @@ class NetChanges:
         )
         return replace(out.slice(0, count), is_net=True)
 
-    def settled(self, delta: Delta) -> Delta:
-        """The same in the arrays of the delta itself, which nobody else may hold: most instants stay as they are."""
-        strings, longest = self._interner, kernel.longest_instant(delta.ts)
+    def order(self, delta: Delta, begins: Int64s) -> None:
+        """Put instants that are net already in order, in the arrays of the delta itself: those that begin at such places."""
+        if not len(begins):
+            return
+        strings, longest = self._interner, kernel.longest_of(delta.ts, begins)
         spare, spare_rows = np.empty((4, longest), np.int64), np.empty((longest, len(self._lanes)), np.int64)
-        count = kernel.settle_instants(
-            delta.rows, delta.ts, delta.weight, self._lanes, self._orders, self._plain, strings.starts, strings.lengths,
-            strings.heap, _table(longest), *spare, spare_rows,
+        kernel.order_instants(
+            delta.rows, delta.ts, delta.weight, begins, self._orders, self._plain, strings.starts, strings.lengths, strings.heap,
+            *spare, spare_rows,
         )
-        return replace(delta.slice(0, count), is_net=True)
 
     def over_all(self, delta: Delta) -> Delta:
         """What all instants together changed, in no order. Most rows come and go soon: first chunk by chunk, then the rest."""

@@ -8,13 +8,14 @@ Output:      signed, net per instant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sash.deltas import Delta
 from sash.kernels.group_by import tag_groups
 from sash.kernels.rounding import SCRATCH
-from sash.kernels.sliding_sums import slide_sums
+from sash.kernels.sliding_sums import CROWDED, slide_sums
 from sash.operators.base import Operator, Surroundings
 from sash.operators.changes import NetChanges
 from sash.physical.group_tables import group_tables
@@ -36,7 +37,7 @@ class SlidingSums(Operator):
         self._key = np.zeros((1, self.layout.width), np.int64)
         self._limbs = np.zeros(SCRATCH, np.int64)
         codes = string_lanes(self.layout)
-        surroundings.interner.hold(lambda: (self.groups.keys, codes))
+        surroundings.interner.hold(lambda: (self.groups.shown, codes))
 
     @property
     def kept(self) -> int:
@@ -53,17 +54,19 @@ class SlidingSums(Operator):
             count += self._slide(part, int(rest.ts[0]), out.slice(count, len(out)))
             delta = rest
         count += self._slide(delta, now, out.slice(count, len(out)))
-        return self._net.settled(out.slice(0, count))
+        return replace(out.slice(0, count), is_net=True)
 
     def due(self) -> int:
         return self.groups.first_to_leave
 
     def _slide(self, delta: Delta, now: int, out: Delta) -> int:
         tables, groups, tags = self._tables, self.groups, np.empty(len(delta), np.int64)
+        crowded = np.empty(len(out) // 2, np.int64)
         tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
         groups.reserve(len(delta))
         count: int = slide_sums(
-            delta.rows, delta.ts, delta.expiry, delta.weight, tags, now, tables.keys, tables.key_bits, tables.feeds, tables.calls,
-            groups.key_at, groups.registers, groups.ring, groups.table, groups.lines, self._limbs, out.rows, out.ts, out.weight,
+            delta.rows, delta.ts, delta.expiry, delta.weight, tags, now, tables.keys, tables.feeds, tables.calls, groups.row_at,
+            groups.registers, groups.ring, groups.table, groups.lines, self._limbs, out.rows, out.ts, out.weight, crowded,
         )
+        self._net.order(out.slice(0, count), crowded[: groups.registers[CROWDED]])
         return count

@@ -20,7 +20,7 @@ class SlidingGroups:
 
     def __init__(self, scope: Scope, tables: GroupTables, width: int) -> None:
         self._scope = scope
-        self.key_at = tables.cells
+        self.row_at = tables.cells
         self.registers = scope.array("registers", kernel.REGISTERS)
         self.ring = scope.array("ring", (FIRST_ROOM, kernel.VALUES + len(tables.feeds)))
         self.lines = scope.array("lines", (FIRST_ROOM, tables.cells + width))
@@ -39,10 +39,10 @@ class SlidingGroups:
         return int(self.registers[kernel.LIVE])
 
     @property
-    def keys(self) -> Int64s:
-        """Lines like output rows with nothing but the key, of all groups there are."""
+    def shown(self) -> Int64s:
+        """The rows that all groups show."""
         used = self.lines[1 : self.registers[kernel.USED] + 1]
-        return np.ascontiguousarray(used[used[:, ROWS] != 0, self.key_at :])
+        return np.ascontiguousarray(used[used[:, ROWS] != 0, self.row_at :])
 
     @property
     def first_to_leave(self) -> int:

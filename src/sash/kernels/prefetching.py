@@ -24,18 +24,21 @@ _WORD, _BYTE, _NUMBER = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 
 @intrinsic
 def prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for element `index` of the first dimension; no index is wrong."""
+    """Ask for element `index` of the first dimension; no index is wrong. Of a line it asks for both ends: few are longer than two
+    lines of the cache.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
         parts = context.make_array(kind)(context, builder, arguments[0])
         stride = cgutils.unpack_tuple(builder, parts.strides, kind.ndim)[0]
-        place = builder.add(builder.ptrtoint(parts.data, _WORD), builder.mul(arguments[1], stride))
+        first = builder.add(builder.ptrtoint(parts.data, _WORD), builder.mul(arguments[1], stride))
+        places = [first, builder.add(first, builder.sub(stride, _WORD(8)))][: kind.ndim]
         pointer = _BYTE.as_pointer()
         form = ir.FunctionType(ir.VoidType(), [pointer, _NUMBER, _NUMBER, _NUMBER])
         function = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0i8")
-        # To be read, kept in the nearest cache, data.
-        builder.call(function, [builder.inttoptr(place, pointer), _NUMBER(0), _NUMBER(3), _NUMBER(1)])
+        for place in places:  # to be read, kept in the nearest cache, data
+            builder.call(function, [builder.inttoptr(place, pointer), _NUMBER(0), _NUMBER(3), _NUMBER(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.int64), generate

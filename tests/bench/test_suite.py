@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sash.bench import comparing, engine, windows
+from sash.bench import comparing, engine, traffic, windows
+from sash.bench.bars import draw_bars
 from sash.bench.registry import BENCHMARKS, choose
 from sash.bench.report import Options
 from sash.cli import main
@@ -26,6 +27,19 @@ def test_joins_at_once_give_the_changes_of_joins_by_themselves(monkeypatch: pyte
     monkeypatch.setattr(engine, "SECONDS", (1, 2, 3))
     measured, shared = engine.measure_joins(8_000, 1)
     assert measured.changes > 0 and "3 joins over windows of 1, 2, 3 s" in shared
+
+
+def test_the_queries_of_the_demo_are_measured_one_by_one() -> None:
+    assert list(traffic.views()) == ["talkers", "links", "suspects"]
+    (report,) = traffic.run(Options(rows=3_000, repeat=1))
+    assert [line[0] for line in report.lines] == ["talkers", "links", "suspects", "all three"]
+    assert all(float(str(line["ratio"])) > 0 for line in report.numbers)
+
+
+def test_bars_are_drawn_for_those_who_can(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw_bars(["join", "except"], {"sash": [[2.0, 3.0], [1.0]], "other": [[1.0], []]}, "rows/s", tmp_path / "bars.png")
+    assert (tmp_path / "bars.png").stat().st_size > 1_000
 
 
 def test_the_suite_is_what_runs_without_a_name() -> None:

@@ -12,14 +12,15 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import DataFrame
 
+from sash.bench.bars import draw_bars
 from sash.bench.identity import Identity, Recording
+from sash.bench.pipeline import passing
 from sash.bench.report import Options, Report, span
 from sash.generate import declare, pairs
 from sash.session import Database
@@ -55,7 +56,12 @@ def run(options: Options) -> list[Report]:
     ]
     numbers: list[dict[str, object]] = [{"pipeline": way, "rows": ROWS, "seconds": seconds} for way, seconds in found.items()]
     title = f"Batches of {ROWS:,} rows through one exchange, {batches - FIRST} batches a run, {repeat} runs each, in turns"
-    return [Report(title, ("pipeline", "of empty", "milliseconds a batch"), lines, numbers)]
+    return [Report(title, ("pipeline", "of empty", "milliseconds a batch"), lines, numbers, draw=lambda path: draw(found, path))]
+
+
+def draw(found: dict[str, list[float]], path: Path) -> None:
+    systems = {way: [[1000 * value for value in seconds]] for way, seconds in found.items()}
+    draw_bars([f"{ROWS:,} rows through one exchange"], systems, "milliseconds a batch", path)
 
 
 def write_input(folder: Path, batches: int) -> None:
@@ -101,16 +107,9 @@ def run_empty(folder: Path) -> float:
 
     schema = "ts TIMESTAMP_NTZ, k BIGINT, v BIGINT"
     source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "a"))
-    exchanged = source.mapInArrow(_pass(), schema).repartition(SHARDS, "k").mapInArrow(_pass(), schema)
+    exchanged = source.mapInArrow(passing(), schema).repartition(SHARDS, "k").mapInArrow(passing(), schema)
     with tempfile.TemporaryDirectory(prefix="sash-empty-") as checkpoint:
         writer = exchanged.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint)
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
     return ticks.seconds
-
-
-def _pass() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches
-
-    return unchanged

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from sash.bench.bars import draw_bars
 from sash.bench.report import Options, Report, span
 from sash.errors import SashError, choices
 from sash.generate import declare, pairs
@@ -179,4 +180,15 @@ def _report(found: list[tuple[str, dict[str, list[float] | str]]], rows: int, re
             lines.append([f"{workload}: {name}", times, span([count / value for value in seconds])])
     title = f"Beside others, {rows:,} rows a stream, {KEYS:,} keys, windows of 60 s, {repeat} runs each, in turns"
     notes = ["Each in a process of its own; Sash on Spark. Time is that of the query, without the start of the system."]
-    return Report(title, ("workload: system", "times Sash's seconds", "rows/s"), lines, numbers, notes)
+    columns = ("workload: system", "times Sash's seconds", "rows/s")
+    return Report(title, columns, lines, numbers, notes, draw=lambda path: draw(found, rows, path))
+
+
+def draw(found: list[tuple[str, dict[str, list[float] | str]]], rows: int, path: Path) -> None:
+    """Who cannot do a workload has no bar there."""
+    systems: dict[str, list[list[float]]] = {}
+    for workload, runs in found:
+        for name, seconds in runs.items():
+            rates = [] if isinstance(seconds, str) else [STREAMS[workload] * rows / value for value in seconds]
+            systems.setdefault(name, []).append(rates)
+    draw_bars([workload for workload, _ in found], systems, "rows a second", path, is_logarithmic=True)

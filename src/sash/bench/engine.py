@@ -6,7 +6,6 @@ the net changes of every instant, as for `windows`, in CPU time.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sash.bench.bars import draw_bars
 from sash.bench.report import Options, Report, span
 from sash.bench.windows import BareRunner, Input, Measured, Query, checksum, make_input, measure
 from sash.deltas import Delta, Int64s
@@ -128,19 +128,8 @@ def _rate(nanoseconds: Sequence[float]) -> str:
 
 
 def draw(measured: Sequence[Measured], path: Path) -> None:
-    """A pair of bars for every workload."""
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(8, 3.5), layout="constrained")
-    places = np.arange(len(measured))
-    for shift, name, colour, label in ((-0.2, "engine", "#1f5fa8", "Sash"), (0.2, "bare", "#9a9a9a", "bare loop")):
-        rates = [[1e3 / value for value in getattr(one, name)] for one in measured]
-        medians = [statistics.median(values) for values in rates]
-        pairs = list(zip(medians, rates, strict=True))
-        spans = [[m - min(v) for m, v in pairs], [max(v) - m for m, v in pairs]]
-        axis.bar(places + shift, medians, 0.38, yerr=spans, color=colour, capsize=2, label=label)
-    axis.set_xticks(places, [one.query for one in measured], fontsize="small")
-    axis.set_ylabel("million rows a second, one core")
-    axis.legend(frameon=False)
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    systems = {
+        label: [[1e3 / value for value in getattr(one, name)] for one in measured]
+        for name, label in (("engine", "Sash"), ("bare", "bare loop"))
+    }
+    draw_bars([one.query for one in measured], systems, "million rows a second, one core", path)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
+from sash.bench.bars import draw_bars
 from sash.bench.identity import Identity, Recording
 from sash.bench.memory import WorkerMemory
 from sash.bench.report import Options, Report, span
@@ -43,6 +47,7 @@ class Measured:
     changes: int
     sash: list[float]
     identity: list[float]
+    bare: list[float]
 
     @property
     def ratio(self) -> float:
@@ -58,12 +63,19 @@ def run(options: Options) -> list[Report]:
     options.say("memory")
     memory = measure_memory(rows)
     lines = [
-        [one.job, f"{one.ratio:.2f}", span(one.sash), span(one.identity), f"{one.changes:,}"] for one in measured
+        [one.job, f"{one.ratio:.2f}", span(one.sash), span(one.identity), span(one.bare), f"{one.changes:,}"] for one in measured
     ]
     note = f"windows of {rows:,} rows per side: {memory / 1e9:.2f} GB (PSS) in all Python workers together"
     numbers = [{**asdict(one), "ratio": one.ratio, "memory": memory} for one in measured]
     title = f"Spark pipeline against a pipeline without an engine, {2 * rows:,} rows, {repeat} runs each, in turns"
-    return [Report(title, ("job", "of identity", "sash rows/s", "identity rows/s", "changes"), lines, numbers, [note])]
+    columns = ("job", "of identity", "sash rows/s", "identity rows/s", "mapInArrow rows/s", "changes")
+    return [Report(title, columns, lines, numbers, [note], draw=lambda path: draw(measured, path))]
+
+
+def draw(measured: Sequence[Measured], path: Path) -> None:
+    names = {"Sash": "sash", "pipeline without an engine": "identity", "bare mapInArrow": "bare"}
+    systems = {system: [getattr(one, name) for one in measured] for system, name in names.items()}
+    draw_bars([one.job for one in measured], systems, "rows a second", path)
 
 
 def measure_ratio(name: str, rows: int = 1_000_000, repeat: int = 3, shards: int = 2) -> Measured:
@@ -74,11 +86,12 @@ def measure_ratio(name: str, rows: int = 1_000_000, repeat: int = 3, shards: int
         notes = base / "notes"
         notes.mkdir()
         changes, _ = _run(base, JOBS[name], shards, Recording(notes))
-        sash, identity = [], []
+        sash, identity, bare = [], [], []
         for _ in range(repeat):
             sash.append(2 * rows / _run(base, JOBS[name], shards, None)[1])
             identity.append(2 * rows / _run(base, JOBS[name], shards, Identity(notes))[1])
-        return Measured(name, 2 * rows, changes, sash, identity)
+            bare.append(2 * rows / run_bare(base))
+        return Measured(name, 2 * rows, changes, sash, identity, bare)
 
 
 def measure_memory(rows: int = 1_000_000, shards: int = 2) -> int:
@@ -88,6 +101,27 @@ def measure_memory(rows: int = 1_000_000, shards: int = 2) -> int:
         with WorkerMemory() as memory:
             _run(Path(folder), LARGE, shards, None)
         return memory.greatest
+
+
+def run_bare(base: Path) -> float:
+    """Seconds for the same files through a `mapInArrow` that passes them on: no exchange, no output, one batch."""
+    spark = local_session()
+    schema = "ts TIMESTAMP_NTZ, k BIGINT, v BIGINT"
+    source = spark.readStream.schema(schema).option("pathGlobFilter", "*.csv").csv(str(base), header=True)
+    with tempfile.TemporaryDirectory(prefix="sash-bare-") as checkpoint:
+        started = time.monotonic()
+        writer = source.mapInArrow(passing(), schema).writeStream.format("noop").option("checkpointLocation", checkpoint)
+        writer.trigger(availableNow=True).start().awaitTermination()
+        return time.monotonic() - started
+
+
+def passing() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function that workers get whole, so that they need not import this module."""
+
+    def unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
+    return unchanged
 
 
 def _run(base: Path, views: str, shards: int, engine: Recording | Identity | None) -> tuple[int, float]:

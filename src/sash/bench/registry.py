@@ -26,6 +26,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("engine", "sash.bench.engine", "the engine on one core against bare loops: usual workloads", in_suite=True),
     Benchmark("pipeline", "sash.bench.pipeline", "Sash on Spark against a pipeline without an engine", in_suite=True),
+    Benchmark("traffic", "sash.bench.traffic", "the queries of the demo against reading their rows alone", in_suite=True),
     Benchmark("patterns", "sash.bench.patterns_report", "expiry strategies against each other, over two kinds of stores"),
     Benchmark("queries", "sash.bench.queries", "queries that are added one by one while rows come, equal and different ones"),
     Benchmark("windows", "sash.bench.windows", "the engine against bare loops over windows of growing size", in_suite=True),

@@ -23,7 +23,7 @@ from sash.kernels.rows import copy_row, has_null
 Int64s = npt.NDArray[np.int64]
 
 TAIL, OLDEST = 0, 1  # registers of a log: the number of the next row, that of the first which may be alive
-EXPIRY, WEIGHT, PREVIOUS, EXTRA = 0, 1, 2, 3  # lanes of a line after those of its row
+EXPIRY, WEIGHT, PREVIOUS, HASH, EXTRA = 0, 1, 2, 3, 4  # lanes of a line after those of its row
 NOBODY = -1
 # Places of the cursor: next left row, next right row, where in the chain of the row at hand (0: it is not at hand yet).
 LEFT, RIGHT, CHAIN = 0, 1, 2
@@ -62,13 +62,13 @@ def enter_log(
     width, bucket, line = rows.shape[1], hash_ & (len(table) - 1), registers[TAIL] & (len(lines) - 1)
     copy_row(rows, i, lines, line)
     lines[line, width + EXPIRY], lines[line, width + WEIGHT] = expiry, weight
-    lines[line, width + PREVIOUS] = table[bucket] - 1
+    lines[line, width + PREVIOUS], lines[line, width + HASH] = table[bucket] - 1, hash_
     registers[TAIL] += 1
     table[bucket] = registers[TAIL]
 
 
 @kernel
-def forget_expired(now: int, width: int, lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s) -> None:
+def forget_expired(now: int, width: int, registers: Int64s, lines: Int64s, table: Int64s) -> None:
     """Move the rows that are alive at `now` together and chain them anew."""
     mask, live = len(lines) - 1, registers[OLDEST]
     for bucket in range(len(table)):
@@ -77,7 +77,7 @@ def forget_expired(now: int, width: int, lanes: Int64s, registers: Int64s, lines
         if lines[row & mask, width + EXPIRY] > now:
             if live != row:
                 copy_row(lines, row & mask, lines, live & mask)
-            bucket = hash_lanes(lines, live & mask, lanes) & (len(table) - 1)
+            bucket = lines[live & mask, width + HASH] & (len(table) - 1)
             lines[live & mask, width + PREVIOUS] = table[bucket] - 1
             live += 1
             table[bucket] = live

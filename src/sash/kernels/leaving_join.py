@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.hashing import equal_lanes, hash_lanes
+from sash.kernels.hashing import equal_lanes
 from sash.kernels.join import (
     CHAIN,
     EXPIRY,
+    HASH,
     LEFT,
     NOBODY,
     OLDEST,
+    PREVIOUS,
     RIGHT,
     TAIL,
     WEIGHT,
@@ -30,7 +32,7 @@ from sash.kernels.prefetching import prefetch
 from sash.kernels.rows import has_null
 from sash.schema import FOREVER
 
-SOON = 8  # rows before the head of a log that are made ready
+SOON = 6  # rows from one thing that is made ready for those to leave to the next
 
 
 @inlined
@@ -62,12 +64,16 @@ def write_columns(
 
 
 @inlined
-def make_ready(lanes: Int64s, registers: Int64s, lines: Int64s, table: Int64s, others: Int64s) -> None:
-    """Ask for what rows that will leave soon need: the bucket of a later one, and of an earlier one the newest row in it."""
-    mask, last, row = len(lines) - 1, len(table) - 1, registers[OLDEST] + SOON
-    if row + SOON < registers[TAIL]:
-        prefetch(table, hash_lanes(lines, (row + SOON) & mask, lanes) & last)
-        prefetch(others, (table[hash_lanes(lines, row & mask, lanes) & last] - 1) & (len(others) - 1))
+def make_ready(width: int, registers: Int64s, lines: Int64s, table: Int64s, other_width: int, others: Int64s) -> None:
+    """Ask for what rows that will leave soon need: the bucket of a later one, of an earlier one the newest row in it, and of one
+    still earlier the row before that.
+    """
+    mask, last, other_mask, row = len(lines) - 1, len(table) - 1, len(others) - 1, registers[OLDEST] + SOON
+    if row + 2 * SOON < registers[TAIL]:
+        prefetch(table, lines[(row + 2 * SOON) & mask, width + HASH] & last)
+        prefetch(others, (table[lines[(row + SOON) & mask, width + HASH] & last] - 1) & other_mask)
+        newest = (table[lines[row & mask, width + HASH] & last] - 1) & other_mask
+        prefetch(others, others[newest, other_width + PREVIOUS] & other_mask)
 
 
 @kernel
@@ -92,8 +98,8 @@ def join_leaving(
             if leaves_left <= leaves_right:
                 line = l_registers[OLDEST] & (len(l_lines) - 1)
                 if cursor[CHAIN] == 0:
-                    make_ready(l_lanes, l_registers, l_lines, r_table, r_lines)
-                    hash_ = hash_lanes(l_lines, line, l_lanes)
+                    make_ready(l_width, l_registers, l_lines, r_table, r_width, r_lines)
+                    hash_ = l_lines[line, l_width + HASH]
                     row = newest_alive(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
                 while row != NOBODY:
                     other = row & (len(r_lines) - 1)
@@ -112,8 +118,8 @@ def join_leaving(
             else:
                 line = r_registers[OLDEST] & (len(r_lines) - 1)
                 if cursor[CHAIN] == 0:
-                    make_ready(r_lanes, r_registers, r_lines, l_table, l_lines)
-                    hash_ = hash_lanes(r_lines, line, r_lanes)
+                    make_ready(r_width, r_registers, r_lines, l_table, l_width, l_lines)
+                    hash_ = r_lines[line, r_width + HASH]
                     row = newest_alive(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
                 while row != NOBODY:
                     other = row & (len(l_lines) - 1)

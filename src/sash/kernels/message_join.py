@@ -32,7 +32,7 @@ from sash.kernels.messages import LAST, MERGES, NOBODY_LEAVES, REACHED, SIZE, af
 from sash.kernels.rows import has_null
 from sash.schema import FOREVER
 
-PAIRS, EXTRA = 3, 4  # the last lane of a line, and how many there are after those of its row
+PAIRS, EXTRA = 4, 5  # the last lane of a line, and how many there are after those of its row
 
 
 @inlined

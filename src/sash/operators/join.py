@@ -59,8 +59,8 @@ class Join(Timeless):
         self._shape = pair_shape(spec)
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
-            self.LOG(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
-            self.LOG(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+            self.LOG(spec.left.layout, scope.scope("left"), interner),
+            self.LOG(spec.right.layout, scope.scope("right"), interner),
         )
 
     @property

@@ -28,8 +28,8 @@ class LeavingJoin(Operator):
         scope, interner = surroundings.scope, surroundings.interner
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
-            RowLog(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
-            RowLog(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+            RowLog(spec.left.layout, scope.scope("left"), interner),
+            RowLog(spec.right.layout, scope.scope("right"), interner),
         )
         self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
         self._lanes, self._bits = _moves(spec)

@@ -1,6 +1,6 @@
 """One side of a join of rows that carry their expiry: a log of rows, chained by hash from the newest back.
 
-    line   lanes of the row | expiry | weight | the row before it in its bucket        one place in memory for all of it
+    line   lanes of the row | expiry | weight | the row before it in its bucket | hash     one place in memory for all of it
     table  bucket -> newest row
 
 Rows are numbered as they come and lie in a ring. Where they expire in the order they came, all rows before the oldest one alive
@@ -27,9 +27,8 @@ class RowLog:
 
     EXTRA = EXTRA  # lanes of a line after those of its row
 
-    def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner) -> None:
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
         self._scope = scope
-        self._key_lanes = key_lanes
         self._width = layout.width
         self.registers = scope.array("registers", 2)
         self.lines = scope.array("lines", (FIRST_ROOM, layout.width + self.EXTRA))
@@ -57,13 +56,13 @@ class RowLog:
         pass_expired(now, self._width, self.registers, self.lines)
         if len(self) + extra <= len(self.lines):
             return
-        held = self._held()
-        wanted = 2 * (self.alive(now) + extra)
+        held, alive = self._held(), self.alive(now)
+        wanted = (alive + extra) * (1 if alive == len(self) else 2)
         if wanted > len(self.lines):
             room = 1 << (wanted - 1).bit_length()
             self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", self._table_room(room))
             self.lines[self._places()] = held
-        forget_expired(now, self._width, self._key_lanes, self.registers, self.lines, self.table)
+        forget_expired(now, self._width, self.registers, self.lines, self.table)
 
     def _table_room(self, room: int) -> int:
         """How many buckets there are for so many lines."""

@@ -10,7 +10,7 @@ COLOURS = ("#1f5fa8", "#9a9a9a", "#c2571a", "#4a9a5f", "#8a5fa8", "#c2a21a", "#5
 
 
 def draw_bars(
-    workloads: Sequence[str], systems: Mapping[str, Sequence[Sequence[float]]], unit: str, path: Path, is_logarithmic: bool = False
+    workloads: Sequence[str], systems: Mapping[str, Sequence[Sequence[float]]], unit: str, path: Path, is_log: bool = False
 ) -> None:
     """The runs of every system, a list for each workload; a bar is their median, a thin line spans them. No runs, no bar."""
     from matplotlib import pyplot
@@ -26,7 +26,7 @@ def draw_bars(
         axis.bar([place for place, _ in found], medians, 0.95 * width, yerr=spans, color=colour, capsize=2, label=system)
     axis.set_xticks(range(len(workloads)), workloads, fontsize="small")
     axis.set_ylabel(unit)
-    if is_logarithmic:
+    if is_log:
         axis.set_yscale("log")
     axis.legend(frameon=False, fontsize="small")
     figure.savefig(path, dpi=150)

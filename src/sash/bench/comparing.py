@@ -191,4 +191,4 @@ def draw(found: list[tuple[str, dict[str, list[float] | str]]], rows: int, path:
         for name, seconds in runs.items():
             rates = [] if isinstance(seconds, str) else [STREAMS[workload] * rows / value for value in seconds]
             systems.setdefault(name, []).append(rates)
-    draw_bars([workload for workload, _ in found], systems, "rows a second", path, is_logarithmic=True)
+    draw_bars([workload for workload, _ in found], systems, "rows a second", path, is_log=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sash.state.arena import Arena
+from sash.state.arena import PAGE, Arena
 
 
 def test_an_array_is_found_again_by_name() -> None:
@@ -88,3 +89,44 @@ def test_an_arena_takes_one_descriptor_however_many_arrays_and_gives_it_back() -
     del arena, fork
     assert descriptors() == before
     assert kept[0].tolist() == [4] * 10
+
+
+def test_small_arrays_share_pages() -> None:
+    arena = Arena.anonymous()
+    for number in range(100):
+        arena.array(str(number), (8,))[:] = number
+    assert arena.size <= 2 * PAGE
+    assert all((arena.array(str(number), (8,)) == number).all() for number in range(100))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_arrays_never_touch_each_other(seed: int, tmp_path: Path) -> None:
+    """Made, grown, dropped, forked and opened again at random, beside plain copies."""
+    chance = random.Random(seed)
+    arena, known = Arena.open(tmp_path / "arena"), dict[str, list[int]]()
+    for step in range(300):
+        name = chance.choice([*known, f"new {step}/"])
+        if name not in known:
+            length = chance.choice([0, 1, 5, 8, 9, 100, 511, 513, 3000])
+            values = arena.array(name, (length,))
+            assert not values.any()
+        elif chance.random() < 0.3 or len(known[name]) > 5000:
+            arena.drop(name)
+            del known[name]
+            continue
+        else:
+            values = arena.resize(name, max(1, 2 * len(known[name])))
+        values[:] = step
+        known[name] = values.tolist()
+        if chance.random() < 0.05:
+            fork = arena.fork()
+            for other in known:
+                fork.array(other, (1,))[:] = -1
+                fork.resize(other, len(known[other]) + 1)[:] = -2
+            fork.close()
+        if chance.random() < 0.05:
+            contents = arena.describe()
+            arena.close()
+            arena = Arena.open(tmp_path / "arena", contents)
+        assert {one: arena.array(one, (1,)).tolist() for one in known} == known
+        assert arena.used == 8 * sum(map(len, known.values()))

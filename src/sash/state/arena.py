@@ -1,7 +1,8 @@
 """Arenas: all that a shard remembers, as named arrays in one file.
 
     file  | rows of "3/left" | table of "3/left" | (free) | rows of "5/groups" | ...
-             every array lies in an extent of its own: a power of two of pages, mapped on its own
+             every array lies in an extent of its own: a power of two of bytes, from a cache line on;
+             small ones share a page that is cut into extents of one size, large ones are mapped on their own
 
 The file is anonymous for an engine in this process and a real one for a shard on Spark; nothing else differs. So a snapshot is
 a copy of the file, a hand-over between two workers is a map of it, and a fork for a look ahead is a private map, where pages are
@@ -27,6 +28,7 @@ import numpy.typing as npt
 from sash.state.mapping import map_file
 
 PAGE = mmap.ALLOCATIONGRANULARITY
+LINE = 64  # bytes of the smallest extent
 
 Array = npt.NDArray[Any]
 
@@ -36,7 +38,7 @@ class Entry:
     """One array: where it lies, and what is in it."""
 
     offset: int
-    extent: int  # bytes, a power of two of pages
+    extent: int  # bytes, a power of two
     dtype: str
     shape: tuple[int, ...]
 
@@ -53,10 +55,11 @@ class Arena:
         self._private = private
         self._entries: dict[str, Entry] = contents or {}
         self._arrays: dict[str, Array] = {}
-        self._regions: dict[str, memoryview | bytearray] = {}
+        self._regions: dict[str, memoryview] = {}
+        self._pages: dict[int, memoryview] = {}  # those that small arrays share, by offset
         self._free: dict[int, list[int]] = {}
         self._used = sum(entry.used for entry in self._entries.values())
-        self._end = max((entry.offset + entry.extent for entry in self._entries.values()), default=0)
+        self._end = -(-max((e.offset + e.extent for e in self._entries.values()), default=0) // PAGE) * PAGE
         self._find_free()
         self._close = weakref.finalize(self, os.close, descriptor)
 
@@ -87,6 +90,7 @@ class Arena:
     def close(self) -> None:
         self._arrays.clear()
         self._regions.clear()
+        self._pages.clear()
         self._close()
 
     @property
@@ -150,25 +154,32 @@ class Arena:
             self._free.setdefault(entry.extent, []).append(entry.offset)
 
     def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Entry:
-        size = max(1, dtype.itemsize * math.prod(shape))
-        extent = PAGE << max(0, math.ceil(math.log2(size / PAGE)))
-        offsets = self._free.get(extent)
-        if offsets:
-            return Entry(offsets.pop(), extent, dtype.str, shape)
-        entry = Entry(self._end, extent, dtype.str, shape)
-        self._end += extent
-        if not self._private:
-            os.ftruncate(self._descriptor, self._end)
-        return entry
+        extent = 1 << (max(LINE, dtype.itemsize * math.prod(shape)) - 1).bit_length()
+        offsets = self._free.setdefault(extent, [])
+        if not offsets:
+            start, self._end = self._end, self._end + max(extent, PAGE)
+            offsets.extend(range(start, self._end, extent))
+            if not self._private:
+                os.ftruncate(self._descriptor, self._end)
+        return Entry(offsets.pop(), extent, dtype.str, shape)
 
     def _map(self, name: str) -> None:
         entry = self._entries[name]
-        if self._private and entry.offset + entry.extent > os.fstat(self._descriptor).st_size:
-            # A fork must not make its parent's file longer: what it adds lives in plain memory.
-            self._regions[name] = bytearray(entry.extent)
+        if entry.extent >= PAGE:
+            self._regions[name] = self._mapped(entry.offset, entry.extent)
         else:
-            self._regions[name] = map_file(self._descriptor, entry.offset, entry.extent, private=self._private)
+            place = entry.offset % PAGE
+            page = entry.offset - place
+            if page not in self._pages:
+                self._pages[page] = self._mapped(page, PAGE)
+            self._regions[name] = self._pages[page][place : place + entry.extent]
         self._view(name)
+
+    def _mapped(self, offset: int, length: int) -> memoryview:
+        if self._private and offset + length > os.fstat(self._descriptor).st_size:
+            # A fork must not make its parent's file longer: what it adds lives in plain memory.
+            return memoryview(bytearray(length))
+        return map_file(self._descriptor, offset, length, private=self._private)
 
     def _view(self, name: str) -> None:
         entry = self._entries[name]
@@ -179,12 +190,18 @@ class Arena:
         """Extents between the known arrays were freed before the file was left; use them again."""
         place = 0
         for entry in sorted(self._entries.values(), key=lambda entry: entry.offset):
-            while place < entry.offset:
-                gap = entry.offset - place
-                extent = PAGE << int(math.log2(gap // PAGE))
-                self._free.setdefault(extent, []).append(place)
-                place += extent
+            self._free_between(place, entry.offset)
             place = entry.offset + entry.extent
+        self._free_between(place, self._end)
+
+    def _free_between(self, place: int, end: int) -> None:
+        """In pieces as large as can be; no small one lies in two pages."""
+        while place < end:
+            extent = 1 << (end - place).bit_length() - 1
+            if place % PAGE:
+                extent = min(extent, place & -place)
+            self._free.setdefault(extent, []).append(place)
+            place += extent
 
 
 class Scopes(Protocol):

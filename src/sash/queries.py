@@ -51,7 +51,7 @@ class Queries:
         if plan in self._plans:
             return replace(self._plans[plan], name=definition.name)
         view = View(definition.name, *self.chosen(plan, shards, expiry, statistics).placed(shards, expiry))
-        if moment and not (remembers and can_share(view.spec, set(self._users))):
+        if moment and not (remembers and can_share(view.spec, self._users.keys())):
             own = self.chosen(read_since(plan, moment), shards, expiry, statistics)
             view = View(definition.name, *own.placed(shards, expiry))
         return view

@@ -55,8 +55,9 @@ def choose(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOT
     """The cheapest way to run a plan; as it was written, directly, unless another way is clearly cheaper."""
     plans = candidates(plan)
     if len(plans) == 1 and len(ways := list(_ways(plans[0], expiry))) == 1:
-        ways[0].placed(shards, expiry)  # an error if it cannot be run
-        return replace(ways[0], is_only=True)
+        only = replace(ways[0], is_only=True)
+        only.placed(shards, expiry)  # an error if it cannot be run
+        return only
     first, *others = _offers(plans, shards, expiry, statistics)
     best = min(others, key=lambda offer: offer.cost, default=first)
     return best.choice if best.cost < CLEARLY * first.cost else first.choice

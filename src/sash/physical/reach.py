@@ -11,7 +11,7 @@ is bounded can be shared with a later view: what it holds can be made again from
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -115,7 +115,7 @@ def parts(spec: Spec) -> Iterator[Spec]:
         yield from parts(spec.source)
 
 
-def can_share(spec: Spec, known: set[Spec]) -> bool:
+def can_share(spec: Spec, known: Container[Spec]) -> bool:
     """Whether a new view may read the operators that run already: all that it would read can be made again for it.
 
     What an exchange sent is nowhere kept, so a view with one has its own. So has one that asks for the time: before it rows may
@@ -126,7 +126,7 @@ def can_share(spec: Spec, known: set[Spec]) -> bool:
     return all(_can_be_told(border) for border in _borders(spec, known))
 
 
-def _borders(spec: Spec, known: set[Spec]) -> Iterator[Spec]:
+def _borders(spec: Spec, known: Container[Spec]) -> Iterator[Spec]:
     """The parts that run already, right below those that do not."""
     if spec in known:
         yield spec

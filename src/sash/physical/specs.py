@@ -60,7 +60,9 @@ class Spec:
     @cached_property
     def fingerprint(self) -> str:
         """A name for the state of this operator: the same after a restart, whatever else runs."""
-        return f"{type(self).__name__}-{hashlib.sha1(repr(self).encode()).hexdigest()[:12]}"
+        own = [getattr(self, member.name) for member in fields(self)]
+        text = ", ".join(value.fingerprint if isinstance(value, Spec) else repr(value) for value in own)
+        return f"{type(self).__name__}-{hashlib.sha1(text.encode()).hexdigest()[:12]}"
 
 
 def below(spec: Spec) -> set[Spec]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sash.deltas import Delta
 from sash.operators.windows import SKIP
 from sash.physical.reach import Reaches, parts
-from sash.physical.specs import CountWindowSpec, PortSpec, Spec
+from sash.physical.specs import CountWindowSpec, PortSpec, Spec, below
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
 from sash.scalar.failures import Failures
@@ -49,7 +49,7 @@ def back_fill(
 ) -> tuple[dict[Spec, Feed], list[Waiting]]:
     """Bring the state of new specs to where the running ones are; what they would have given so far, and what waits for them."""
     aside = Arena.anonymous()
-    layers = _Layers(arena, aside, frozenset(spec.fingerprint for spec in known))
+    layers = _Layers(arena, aside, frozenset(part.fingerprint for spec in specs for part in below(spec) if part in known))
     try:
         with interner.borrowed():
             graph = Graph(specs, layers, interner, Failures(), is_first_shard=is_first_shard)

@@ -51,11 +51,12 @@ class Shard:
         self._views: dict[Spec, ViewChanges] = {}
         self._new: set[Spec] = set()  # views that begin with the next step
         self._waiting: list[Waiting] = []
+        self._remembered: dict[Spec, None] = {}  # for what the past is kept
         self._graph = Graph((), arena, self._interner, self.failures, is_first_shard=shard == 0)
         self._take_job(job)
         for spec in self._sinks:
             self._graph.add(spec)
-        self._note_ports()
+        self._note_ports(self._graph.specs)
         self.reschedule(job.schedules)
 
     @property
@@ -112,7 +113,7 @@ class Shard:
 
         Among the packets are the rows of tables that were not read before, and, for a level that is new, what time it is.
         """
-        known, had = self._graph.specs, set(self._intakes)
+        known, had, before = self._graph.specs, set(self._intakes), dict.fromkeys(self._sinks)
         self._take_job(job)
         for port in set(self._intakes) - had:
             self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
@@ -121,15 +122,19 @@ class Shard:
                 self._by_number[packet.port].seed(packet.batch())
             elif packet.cargo is Cargo.CONTROL and "advanced" in packet.facts():
                 self._learn(packet.name, packet.facts())
-        out = self._knowledge() + self._back_fill([spec for spec in self._sinks if spec not in known], known)
-        for spec in self._sinks:
+        new = [spec for spec in self._sinks if spec not in before]
+        out = self._knowledge() + self._back_fill([spec for spec in new if spec not in known], known)
+        for spec in new:
             self._graph.add(spec)
-        for spec in self._graph.keep(self._sinks):
-            self._arena.drop(f"{spec.fingerprint}/")
+        if len(before) + len(new) > len(self._sinks):
+            for spec in self._graph.keep(self._sinks):
+                self._arena.drop(f"{spec.fingerprint}/")
+            self._note_ports(self._graph.specs)
+        else:
+            self._note_ports({part for spec in new for part in below(spec)} - known, [*self._ports], [*self._late_ones])
         for waiting in self._waiting:
             self._graph.fill(*waiting)
         self._waiting = []
-        self._note_ports()
         self._forget()
         return out
 
@@ -185,16 +190,27 @@ class Shard:
         views = {view.spec: view for view in job.first_views if view.level == self._level}
         self._views = {spec: self._shown(view) for spec, view in views.items()}
         self._exchanges = [p for p in job.ports if p.spec.source is not None and p.spec.source_level == self._level]
-        self._sinks = [*views, *(port.spec.source for port in self._exchanges if port.spec.source is not None)]
-        for spec, reach in (kept_for(view.spec for view in job.first_views) if job.remembers else {}).items():
-            if spec in self._intakes:
-                self._intakes[spec].kept = reach
+        sent = (port.spec.source for port in self._exchanges if port.spec.source is not None)
+        self._sinks = list(dict.fromkeys([*views, *sent]))
+        if job.remembers:
+            self._remember(dict.fromkeys(view.spec for view in job.first_views))
 
-    def _note_ports(self) -> None:
-        specs = self._graph.specs
-        self._ports = [spec for spec in specs if isinstance(spec, PortSpec)]
-        operators = (self._graph.operator(spec) for spec in specs)
-        self._late_ones = [operator for operator in operators if isinstance(operator, InputExpire)]
+    def _remember(self, specs: dict[Spec, None]) -> None:
+        """Keep as much of the past as these specs, of all levels, look at."""
+        new = [spec for spec in specs if spec not in self._remembered]
+        is_grown = len(specs) - len(new) == len(self._remembered)  # none has gone
+        self._remembered = specs
+        for port, reach in kept_for(new if is_grown else specs).items():
+            if port in self._intakes:
+                intake = self._intakes[port]
+                intake.kept = intake.kept.joined(reach) if is_grown else reach
+
+    def _note_ports(self, specs: Iterable[Spec], ports: Sequence[PortSpec] = (), late: Sequence[InputExpire] = ()) -> None:
+        """Those among some specs, besides those that are known."""
+        every = [*specs]
+        self._ports = [*ports, *(spec for spec in every if isinstance(spec, PortSpec))]
+        operators = map(self._graph.operator, every)
+        self._late_ones = [*late, *(operator for operator in operators if isinstance(operator, InputExpire))]
 
     def _shown(self, view: View) -> ViewChanges:
         known = self._views.get(view.spec)

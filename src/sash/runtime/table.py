@@ -64,13 +64,16 @@ class StateTable:
         """The same graph; these states follow these schedules."""
         return StateTable(
             tuple(
-                replace(s, rule=schedules[s.number].rule, batch=schedules[s.number].batch) if s.number in schedules else s
-                for s in self.states
+                s if chosen is None or (chosen.rule, chosen.batch) == (s.rule, s.batch)
+                else replace(s, rule=chosen.rule, batch=chosen.batch)
+                for s, chosen in ((state, schedules.get(state.number)) for state in self.states)
             )
         )
 
     def ordered(self, steepness: Mapping[int, float]) -> StateTable:
         """The same graph; where several fragments have work, that of the state with the greatest number runs first."""
+        if not steepness and not any(state.urgency for state in self.states):
+            return self
         steepest: dict[int, float] = {}
         for number, slope in steepness.items():
             fragment = self.states[number].fragment

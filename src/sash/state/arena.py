@@ -58,6 +58,9 @@ class Arena:
         self._regions: dict[str, memoryview] = {}
         self._pages: dict[int, memoryview] = {}  # those that small arrays share, by offset
         self._free: dict[int, list[int]] = {}
+        self._scopes: dict[str, dict[str, None]] = {}  # the names of the arrays in every outermost scope
+        for name in self._entries:
+            self._scopes.setdefault(name.partition("/")[0], {})[name] = None
         self._used = sum(entry.used for entry in self._entries.values())
         self._end = -(-max((e.offset + e.extent for e in self._entries.values()), default=0) // PAGE) * PAGE
         self._find_free()
@@ -105,10 +108,7 @@ class Arena:
 
     def used_by_scope(self) -> Counter[str]:
         """Bytes of the arrays in every outermost scope."""
-        used: Counter[str] = Counter()
-        for name, entry in self._entries.items():
-            used[name.partition("/")[0]] += entry.used
-        return used
+        return Counter({scope: sum(self._entries[name].used for name in names) for scope, names in self._scopes.items()})
 
     def scope(self, name: str) -> Scope:
         return Scope(self, name)
@@ -120,6 +120,7 @@ class Arena:
             if is_new:
                 self._entries[name] = self._allocate(shape, np.dtype(dtype))
                 self._used += self._entries[name].used
+                self._scopes.setdefault(name.partition("/")[0], {})[name] = None
             self._map(name)
             if is_new:
                 self._arrays[name].fill(0)
@@ -145,13 +146,18 @@ class Arena:
         return self._arrays[name]
 
     def drop(self, prefix: str) -> None:
-        """Forget every array whose name starts so."""
-        for name in [name for name in self._entries if name.startswith(prefix)]:
+        """Forget every array whose name starts so: with a scope, or with a part of its inner ones."""
+        scope = prefix.partition("/")[0]
+        names = self._scopes.get(scope, {})
+        for name in [name for name in names if name.startswith(prefix)]:
+            del names[name]
             entry = self._entries.pop(name)
             self._used -= entry.used
             self._arrays.pop(name, None)
             self._regions.pop(name, None)
             self._free.setdefault(entry.extent, []).append(entry.offset)
+        if not names:
+            self._scopes.pop(scope, None)
 
     def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Entry:
         extent = 1 << (max(LINE, dtype.itemsize * math.prod(shape)) - 1).bit_length()

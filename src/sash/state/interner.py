@@ -38,7 +38,7 @@ class Interner:
         self._table = scope.array("table", 4 * FIRST_CODES)
         self._registers[strings.NEXT_CODE] = max(1, self._registers[strings.NEXT_CODE])
         self._holders: dict[str, list[Holder]] = {}  # by owner
-        self._owner = ""
+        self._owner, self._is_borrowed = "", False
         self._sweep_at = 8 * FIRST_CODES
 
     @property
@@ -93,12 +93,13 @@ class Interner:
 
     @contextmanager
     def borrowed(self) -> Iterator[None]:
-        """Holders that come meanwhile are not asked later."""
-        before = {owner: list(holders) for owner, holders in self._holders.items()}
+        """Holders that come meanwhile are not asked later; nothing is forgotten meanwhile."""
+        before, self._holders = self._holders, {}
+        self._is_borrowed = True
         try:
             yield
         finally:
-            self._holders = before
+            self._holders, self._is_borrowed = before, False
 
     @property
     def holders(self) -> list[Holder]:
@@ -106,7 +107,7 @@ class Interner:
 
     def sweep(self) -> None:
         """Forget what nobody holds, if there is much to win. Only between two steps: deltas under way are not asked."""
-        if self.count < self._sweep_at:
+        if self.count < self._sweep_at or self._is_borrowed:
             return
         alive = np.zeros(int(self._registers[strings.NEXT_CODE]), np.bool_)
         for holder in self.holders:

@@ -36,6 +36,7 @@ class Operator(ABC):
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
+        self.nothing = Delta.empty(layout.width)
 
     @abstractmethod
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
@@ -49,10 +50,6 @@ class Operator(ABC):
     def kept(self) -> int:
         """Rows, or groups, that it remembers."""
         return 0
-
-    @property
-    def nothing(self) -> Delta:
-        return Delta.empty(self.layout.width)
 
 
 class Timeless(Operator):

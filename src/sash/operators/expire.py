@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.kernels import expire as kernel
 from sash.kernels.calendar import expire_calendar, longest_life
 from sash.logical.patterns import Pattern
@@ -23,6 +23,7 @@ from sash.state.calendar import Calendar
 from sash.state.lanes import string_lanes
 
 FIRST_ROOM = 64
+FEW = 1024  # changes for which room is made at once
 
 
 class ExpireInOrder(Operator):
@@ -44,17 +45,23 @@ class ExpireInOrder(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         self._make_room(len(delta))
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, most = np.zeros(1, np.int64), self.kept + 2 * len(delta)
+        if most < FEW:
+            few = Delta.room(most + 1, self.layout.width)
+            return few.slice(0, self._expire(delta, now, cursor, few.rows, few.ts, few.weight))
+        pieces = Pieces(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()
             rows, ts, _, weight = out.room
-            out.add(
-                kernel.expire_fifo(
-                    delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._expiry,
-                    self._weight, rows, ts, weight,
-                )
-            )
+            out.add(self._expire(delta, now, cursor, rows, ts, weight))
         return pieces.delta()
+
+    def _expire(self, delta: Delta, now: int, cursor: Int64s, rows: Int64s, ts: Int64s, weight: Int64s) -> int:
+        count: int = kernel.expire_fifo(
+            delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._expiry, self._weight,
+            rows, ts, weight,
+        )
+        return count
 
     def due(self) -> int:
         head, count = self._registers[kernel.HEAD], self._registers[kernel.COUNT]

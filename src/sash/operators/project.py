@@ -26,9 +26,11 @@ class Project(Timeless):
     def __init__(self, spec: ProjectSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         self._input = spec.input.layout
-        self._expressions = spec.expressions
         self._surroundings = surroundings
         self._lanes, self._bits = _moves(spec)
+        self._computed = [(place, e) for place, e in enumerate(spec.expressions) if not isinstance(e, Column)]
+        places = [e.index if isinstance(e, Column) else None for e in spec.expressions]
+        self._is_identity = places == list(range(len(self._input.schema)))
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -38,15 +40,10 @@ class Project(Timeless):
             return delta
         rows = np.zeros((len(delta), self.layout.width), np.int64)
         copy_lanes(delta.rows, self._lanes, self._bits, rows)
-        for place, expression in enumerate(self._expressions):
-            if not isinstance(expression, Column):
-                array = evaluate_delta(expression, delta, self._input, self._surroundings)
-                encode_column(rows, place, array, self.layout, self._surroundings.interner)
+        for place, expression in self._computed:
+            array = evaluate_delta(expression, delta, self._input, self._surroundings)
+            encode_column(rows, place, array, self.layout, self._surroundings.interner)
         return delta.with_rows(rows)
-
-    @property
-    def _is_identity(self) -> bool:
-        return [e.index if isinstance(e, Column) else None for e in self._expressions] == list(range(len(self._input.schema)))
 
 
 def _moves(spec: ProjectSpec) -> tuple[Int64s, Int64s]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -49,11 +50,12 @@ class GroupTables:
         calls = np.isin(self.calls[:, words.CALL_KIND], (words.COUNT, words.SUM_INTEGER, words.AVG_INTEGER)).all()
         return bool(feeds and calls and (self.feeds[:, words.FEED_LANES] == 1).all() and not len(self.sets))
 
-    @property
+    @cached_property
     def text_calls(self) -> Int64s:
         return np.flatnonzero(self.calls[:, words.CALL_KIND] == words.TEXT)
 
 
+@lru_cache(maxsize=256)
 def group_tables(spec: GroupBySpec) -> GroupTables:
     return _TableBuilder(spec).build()
 

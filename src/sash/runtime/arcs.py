@@ -12,7 +12,7 @@ During a step rows lie here by reference. What nobody could work off when the st
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -92,6 +92,7 @@ class Buffer:
         self.clock = BEGINNING
         self.arcs: list[Arc] = []
         self.turn = 0  # which reader is next, where several have work
+        self._past = 0  # so many readers, in their order, are past the first chunk
         self._start = 0  # number of the first row that waits in the arena
         self._chunks: list[Delta] = []  # rows of this step, after those
         self._starts: list[int] = []
@@ -152,19 +153,20 @@ class Buffer:
         return parts[0] if len(parts) == 1 else Delta.concatenate(parts, self._layout.width)
 
     def free(self) -> None:
-        """Let go of chunks that all have read."""
-        if not self._chunks:
-            return
-        least = self.tail
-        for arc in self.arcs:
-            if arc.head < least:
-                least = arc.head
-        if least == self.tail:
-            self._chunks.clear()
-            self._starts.clear()
-            return
-        while self._starts[0] + len(self._chunks[0]) <= least:
+        """Let go of chunks that all have read; with many readers, each is looked at once for a chunk."""
+        while self._chunks:
+            end, count = self._starts[0] + len(self._chunks[0]), len(self.arcs)
+            while self._past < count and self.arcs[self._past].head >= end:
+                self._past += 1
+            if self._past < count:
+                return
             del self._chunks[0], self._starts[0]
+            self._past = 0
+
+    def keep_readers(self, readers: Container[int]) -> None:
+        """Between two steps: only these read it any more."""
+        self.arcs = [arc for arc in self.arcs if arc.reader in readers]
+        self.turn = self._past = 0
 
     @property
     def is_filled(self) -> bool:
@@ -185,6 +187,7 @@ class Buffer:
             self._queue.append(chunk.slice(max(0, least - start), len(chunk)))
         self._chunks.clear()
         self._starts.clear()
+        self._past = 0
         if self._kept:
             for arc in self.arcs:
                 arc.remember(arc.head - self._start)

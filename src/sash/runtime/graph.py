@@ -85,8 +85,7 @@ class Graph:
         numbers = {node.number: place for place, node in enumerate(kept)}
         cycle.inputs = [tuple(numbers[source] for source in cycle.inputs[node.number]) for node in kept]
         for node in kept:
-            node.output.arcs = [arc for arc in node.output.arcs if arc.reader in numbers]
-            node.output.turn = 0
+            node.output.keep_readers(numbers)
             node.ports = tuple(numbers[port] for port in node.ports)
         for node in kept:
             node.number = numbers[node.number]

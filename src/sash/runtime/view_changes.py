@@ -14,7 +14,7 @@ from sash.runtime.graph import Feed
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, changes_schema
 from sash.schema import BEGINNING
 from sash.state.interner import Interner
-from sash.state.lanes import decode
+from sash.state.lanes import decode, plain_array
 
 
 class ViewChanges:
@@ -53,6 +53,6 @@ class ViewChanges:
         return Packet(OUTSIDE, self._shard, cargo, self.view.name, -1, self._shard, body)
 
     def _changes(self, delta: Delta) -> pa.RecordBatch:
-        marks = [pa.array(delta.weight.astype(np.int8)), pa.array(delta.ts).view(pa.timestamp("us"))]
+        marks = [pa.array(delta.weight.astype(np.int8)), plain_array(delta.ts.copy(), pa.timestamp("us"))]
         columns = decode(delta.rows, self.view.spec.layout, self._interner)
         return pa.RecordBatch.from_arrays([*marks, *columns], schema=self._schema)

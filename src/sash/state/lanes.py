@@ -66,20 +66,25 @@ def _decimal_words(array: pa.Array) -> Int64s:
 
 def decode(rows: Int64s, layout: Layout, interner: Interner) -> list[pa.Array]:
     """Columns from rows of lanes."""
-    return [decode_column(rows, place, layout, interner) for place in range(len(layout.schema))]
+    has_nulls = bool(rows[:, layout.values :].any())
+    return [decode_column(rows, place, layout, interner, has_nulls) for place in range(len(layout.schema))]
 
 
-def decode_column(rows: Int64s, place: int, layout: Layout, interner: Interner) -> pa.Array:
-    type_, lane = layout.schema.types[place], layout.lanes[place]
-    mask, bit = layout.mask(place)
-    is_null = rows[:, mask] & 1 << bit != 0
-    nulls = is_null if is_null.any() else None
+def decode_column(rows: Int64s, place: int, layout: Layout, interner: Interner, has_nulls: bool = True) -> pa.Array:
+    """One column; it may be known that nothing is NULL."""
+    type_, lane, nulls = layout.schema.types[place], layout.lanes[place], None
+    if has_nulls:
+        mask, bit = layout.mask(place)
+        is_null = rows[:, mask] & 1 << bit != 0
+        nulls = is_null if is_null.any() else None
     if type_.kind is Kind.STRING:
         words = interner.decode(rows[:, lane])
-        return words if nulls is None else pc.if_else(pa.array(is_null), pa.scalar(None, pa.string()), words)
+        return words if nulls is None else pc.if_else(pa.array(nulls), pa.scalar(None, pa.string()), words)
     if type_.kind is Kind.DECIMAL:
         return _decimals(rows, lane, type_, nulls)
     values = np.ascontiguousarray(rows[:, lane])
+    if nulls is None and type_.kind in (Kind.BIGINT, Kind.DOUBLE, Kind.TIMESTAMP):
+        return plain_array(values, type_.arrow)
     if type_.kind is Kind.DOUBLE:
         return pa.array(values.view(np.float64), pa.float64(), mask=nulls)
     if type_.kind is Kind.BOOLEAN:
@@ -87,6 +92,11 @@ def decode_column(rows: Int64s, place: int, layout: Layout, interner: Interner) 
     if type_.kind in (Kind.INT, Kind.DATE):
         return pa.array(values.astype(np.int32), pa.int32(), mask=nulls).view(type_.arrow)
     return pa.array(values, pa.int64(), mask=nulls).view(type_.arrow)
+
+
+def plain_array(values: Int64s, type_: pa.DataType) -> pa.Array:
+    """These very bits as values of a type of 64 bits, none of them NULL."""
+    return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(values)], 0)
 
 
 def _decimals(rows: Int64s, lane: int, type_: Type, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:

@@ -58,8 +58,8 @@ class ExpireInOrder(Operator):
 
     def _expire(self, delta: Delta, now: int, cursor: Int64s, rows: Int64s, ts: Int64s, weight: Int64s) -> int:
         count: int = kernel.expire_fifo(
-            delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._expiry, self._weight,
-            rows, ts, weight,
+            delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self._registers, self._rows, self._expiry,
+            self._weight, rows, ts, weight,
         )
         return count
 

@@ -180,7 +180,7 @@ class EmbeddedHost:
     def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
         order = self._orders[stream] = self._orders.get(stream, 0) + 1
         self._observers[stream].saw(rows)
-        return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival)
+        return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival, _as_they_are)
 
     def advance(self, clock: int, stream: str = "") -> None:
         """No row before `clock` will come any more."""
@@ -293,6 +293,11 @@ class EmbeddedHost:
 
     def _control(self, facts: dict[str, int | None], stream: str = "") -> Iterable[Packet]:
         return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body(facts))
+
+
+def _as_they_are(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """A shard in this process reads them at once."""
+    return rows
 
 
 def _answer(packets: Sequence[Packet], view: View) -> pa.Table:

@@ -1,6 +1,6 @@
 """What the streams of a running job are like: rates and numbers of values, from samples, and what its operators have counted.
 
-The first rows of a stream are all looked at, later ones one in sixteen.
+The first rows of a stream are all looked at, later ones one in sixteen. Small batches wait until there are some hundred rows.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class StreamObserver:
         self.since = since  # rows after this instant were looked at; None: all
         self.rows = 0
         self._sampled = 0
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
         self._sketches = [Sketch() for _ in spec.schema.names]
 
     def saw(self, batch: pa.RecordBatch) -> None:
@@ -34,10 +36,19 @@ class StreamObserver:
         if self._sampled < FIRST_ROWS or self._sampled * ONE_IN < self.rows:
             sample = batch.slice(0, AT_ONCE)
             self._sampled += sample.num_rows
-            for sketch, column in zip(self._sketches, sample.columns, strict=False):
-                sketch.add(column)
+            self._waiting.append(sample)
+            self._waiting_rows += sample.num_rows
+            if self._waiting_rows >= AT_ONCE:
+                self._look()
+
+    def _look(self) -> None:
+        if self._waiting:
+            samples, self._waiting, self._waiting_rows = pa.Table.from_batches(self._waiting), [], 0
+            for sketch, column in zip(self._sketches, samples.columns, strict=False):
+                sketch.add(column.combine_chunks())
 
     def values(self) -> dict[tuple[str, str], float]:
+        self._look()
         names = self.spec.schema.names
         return {(self.spec.name, name): sketch.values for name, sketch in zip(names, self._sketches, strict=True)}
 

@@ -12,7 +12,7 @@ packet goes as several, each with SPLIT facts of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,6 +32,8 @@ CHUNKS = 1024  # a split has at most so many chunks: order = split * CHUNKS + ch
 FIRST_LEVEL = 1
 WEIGHT = "_weight"  # the last column of changes of a table
 
+Body = Callable[[pa.RecordBatch], bytes | pa.RecordBatch]  # what becomes of rows in a packet
+
 DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 NO_DEAD = pa.RecordBatch.from_pylist([], schema=DEAD_SCHEMA)
 
@@ -47,7 +49,8 @@ class Parted:
 
 
 def pack_split(
-    job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None
+    job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None,
+    body: Body = batch_body,
 ) -> Iterator[Packet]:
     """The packets of the split at place `order` of its batch; `arrival`: the first row's instant, if stamped on arrival."""
     parted = part(stream, rows, arrival)
@@ -56,7 +59,7 @@ def pack_split(
             yield Packet(FIRST_LEVEL, 0, cargo, stream.name, -1, order * CHUNKS + place, batch_body(batch))
     for chunk, (start, stop) in enumerate(_chunks(parted.kept)):
         ts = None if parted.ts is None else parted.ts[start:stop]
-        yield from _pack_chunk(job, stream, order * CHUNKS + chunk, parted.kept.slice(start, stop - start), ts)
+        yield from _pack_chunk(job, stream, order * CHUNKS + chunk, parted.kept.slice(start, stop - start), ts, body)
 
 
 def to_everyone(job: Job, cargo: Cargo, name: str, order: int, body: bytes) -> Iterator[Packet]:
@@ -120,7 +123,9 @@ def _chunks(rows: pa.RecordBatch) -> list[tuple[int, int]]:
     return list(pairwise(bounds))
 
 
-def _pack_chunk(job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None) -> Iterator[Packet]:
+def _pack_chunk(
+    job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None, body: Body
+) -> Iterator[Packet]:
     has_ts = ts is not None and len(ts) > 0
     facts = {
         "rows": rows.num_rows,
@@ -131,4 +136,4 @@ def _pack_chunk(job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, 
     if rows.num_rows:
         for port in job.ports_of(stream.name):
             for shard, part_ in split_by_shard(rows, port, job.shards):
-                yield Packet(port.level, shard, Cargo.ROWS, stream.name, port.number, order, batch_body(part_))
+                yield Packet(port.level, shard, Cargo.ROWS, stream.name, port.number, order, body(part_))

@@ -1,10 +1,11 @@
 """Queries that are added one by one while two streams bring 10,000 rows a second: what each costs, in time and memory.
 
     equal       the same query under another name: it should cost next to nothing
-    different   every query has a condition of its own, so each has its own operators over a window that all share
+    different   every query has a condition of its own, so each has its own operators, and only the stream is shared
 
 Rows come in real time. What a query costs while it runs is the CPU time of a batch with all queries, less that with the first
-one, divided by their number.
+one, divided by their number. A batch is late when it is not worked off before the next one is due; a CREATE that falls between
+two batches is part of that. Resident memory has the changelogs in it, which nobody takes here.
 """
 
 from __future__ import annotations
@@ -47,7 +48,14 @@ class Measured:
     first_bytes: int
     bytes: float
     resident: float
-    late_batches: int  # that took longer than the time they stand for
+    batches: int
+    late_batches: int  # that were not worked off before the next one was due
+    late_at_the_end: int  # of the last ones, with all queries there
+
+    @property
+    def capacity(self) -> int:
+        """How many such queries one core carries."""
+        return int((BATCH_SECONDS - self.first_batch) / self.batch) if self.batch else 0
 
     @property
     def create_ratio(self) -> float:
@@ -67,7 +75,7 @@ class Load:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._number = 0
+        self.batches = 0
         self._due = time.monotonic()
         self.late = 0
 
@@ -75,12 +83,12 @@ class Load:
         """Wait for the next batch and take it in; the CPU seconds that it took."""
         time.sleep(max(0.0, self._due - time.monotonic()))
         self._due += BATCH_SECONDS
-        rows = [_rows(self._number) for _ in "ab"]
+        rows = [_rows(self.batches) for _ in "ab"]
         started = time.process_time()
         for name, part in zip("ab", rows, strict=True):
             self._db.push(name, part)
         spent = time.process_time() - started
-        self._number += 1
+        self.batches += 1
         if time.monotonic() > self._due:
             self.late, self._due = self.late + 1, time.monotonic()
         return spent
@@ -109,7 +117,9 @@ def run(options: Options) -> list[Report]:
     numbers = [{**asdict(one), **{name: getattr(one, name) for name in ratios}} for one in found]
     notes = [
         f"{one.kind}: the first query took {1e3 * one.first_create:.1f} ms to create, {1e3 * one.first_batch:.1f} ms of CPU "
-        f"a batch and {one.first_bytes / 1024:,.0f} KB; {one.late_batches} batches came late" for one in found
+        f"a batch and {one.first_bytes / 1024:,.0f} KB, the last ones {1e3 * one.last_create:.1f} ms to create; "
+        f"{one.late_batches} of {one.batches} batches came late, {one.late_at_the_end} of the last {BATCHES}, with all queries there; "
+        f"a core carries {f'{one.capacity:,}' if one.capacity else 'any number of'} such queries" for one in found
     ]
     title = f"Queries added one by one while {RATE:,} rows/s come, in batches of {BATCH_SECONDS} s (per cent: of the first one)"
     return [Report(title, columns, lines, numbers, notes)]
@@ -131,11 +141,13 @@ def measure(kind: str, count: int, query: Callable[[int], str]) -> Measured:
             load.batch()
     for _ in range(3):
         load.batch()
+    late = load.late
     all_ = _batches(load)
     tail = times[-max(1, count // 10) :]
     return Measured(
         kind, count, first, statistics.median(times), statistics.median(tail), one, max(0.0, all_ - one) / count, first_bytes,
-        (db.state_bytes - empty - first_bytes) / count, (_resident() - resident) / count, load.late,
+        (db.state_bytes - empty - first_bytes) / count, (_resident() - resident) / count, load.batches, load.late,
+        load.late - late,
     )
 
 

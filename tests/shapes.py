@@ -207,7 +207,14 @@ NOW = (
            "ON b.auction = a.auction AND b.ts >= NOW() - INTERVAL 3 SECONDS AND a.day <= CURRENT_DATE"),
 )
 
-SHAPES = BASIC + OPERATORS + OVER + AS_OF + NOW
+ARRAYS = (
+    _shape("arrays", "SELECT auction, ARRAY_AGG(price) AS p, ARRAY_AGG(DISTINCT bidder) AS b, COLLECT_LIST(tag) AS t, "
+           "ARRAY_AGG(bidder) FILTER (WHERE price > 2) AS f FROM bids [RANGE 6 SECONDS] GROUP BY auction"),
+    _shape("array_keys", "SELECT auction, ARRAY_AGG(seller ORDER BY amount DESC, seller) AS l, MAX(ARRAY[COALESCE(amount, 0), 1]) AS m "
+           "FROM asks [RANGE 7 SECONDS] GROUP BY auction", "SELECT l, COUNT(*) AS n, MIN(m) AS m FROM INNER GROUP BY l"),
+)
+
+SHAPES = BASIC + OPERATORS + OVER + AS_OF + NOW + ARRAYS
 
 
 def make_rows(seed: int, count: int) -> dict[str, list[tuple[object, ...]]]:

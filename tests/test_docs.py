@@ -33,6 +33,14 @@ take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's
 that are equal in the order come in the order of the select list's other items, then of whatever else the query reads.
 """
 
+ARRAYS = """`ARRAY<type>`, or `type[]`, holds any number of values of a type, NULLs among them. Places count from 1, from the end when they are
+negative: `a[1]`, `a[2:3]`; what is not there is NULL. Arrays compare element by element, NULL before every value and equal to itself, and
+can be keys of groups and joins. Write `ARRAY[1, 2]` or `ARRAY(1, 2)`; `a || b`; `x = ANY(a)`, `x <> ALL(a)`.
+
+`ARRAY_AGG` keeps NULLs, `COLLECT_LIST` and `COLLECT_SET` leave them out. Without ORDER BY the elements come in their own order, NULLs first,
+so that the bag alone decides; rows that ORDER BY holds equal come in it, too. Over no rows `ARRAY_AGG` is NULL, the others are empty.
+"""
+
 
 def page() -> str:
     functions = {function.name: function for function in FUNCTIONS.values() if not set(function.names) & OPERATORS}
@@ -44,7 +52,7 @@ def page() -> str:
     around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense."
     over = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     table = "\n".join(["| function | takes |", "|---|---|", *lines])
-    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Scalar functions\n\n{table}\n"
+    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Arrays\n\n{ARRAYS}\n## Scalar functions\n\n{table}\n"
 
 
 def test_the_page_of_functions_is_up_to_date() -> None:

@@ -7,9 +7,9 @@ rows are equal when their lanes are equal:
     1.5            'ann'           NULL          ->     [bits of 1.5, code of 'ann', 0, 0b100]
                                                                                         `- one bit per NULL column
 
-A DOUBLE is kept as its bits, a STRING as its code in the shard's interner, a DECIMAL as its unscaled value (two lanes, low and
-high, when its precision is above 18), everything else as the integer it is. The lanes of a NULL are zero. After the columns come
-the mask lanes, one for every 32 columns.
+A DOUBLE is kept as its bits, a STRING as its code in the shard's interner, an ARRAY as the code of its bytes, a DECIMAL as its
+unscaled value (two lanes, low and high, when its precision is above 18), everything else as the integer it is. The lanes of a
+NULL are zero. After the columns come the mask lanes, one for every 32 columns.
 """
 
 from __future__ import annotations

@@ -28,15 +28,17 @@ class Kind(IntEnum):
     STRING = 5
     TIMESTAMP = 6
     DATE = 7
+    ARRAY = 8
 
 
 @dataclass(frozen=True)
 class Type:
-    """A kind of value; a DECIMAL also has precision (1 to 38) and scale."""
+    """A kind of value; a DECIMAL also has precision (1 to 38) and scale, an ARRAY the type of its elements."""
 
     kind: Kind
     precision: int = 0
     scale: int = 0
+    element: Type | None = None
 
     def __post_init__(self) -> None:
         if self.kind is Kind.DECIMAL and not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
@@ -54,7 +56,7 @@ class Type:
     def arrow(self) -> pa.DataType:
         if self.kind is Kind.DECIMAL:
             return pa.decimal128(self.precision, self.scale)
-        return _ARROW[self.kind]
+        return _ARROW[self.kind] if self.element is None else pa.list_(self.element.arrow)
 
     @property
     def is_number(self) -> bool:
@@ -64,7 +66,14 @@ class Type:
     def is_integer(self) -> bool:
         return self.kind in (Kind.INT, Kind.BIGINT)
 
+    @property
+    def is_interned(self) -> bool:
+        """Whether a lane holds the code of a value whose bytes are kept elsewhere; their order is that of the values."""
+        return self.kind in (Kind.STRING, Kind.ARRAY)
+
     def __str__(self) -> str:
+        if self.element is not None:
+            return f"ARRAY<{self.element}>"
         return f"DECIMAL({self.precision}, {self.scale})" if self.kind is Kind.DECIMAL else self.kind.name
 
 
@@ -79,6 +88,10 @@ DATE = Type(Kind.DATE)
 
 def decimal(precision: int, scale: int) -> Type:
     return Type(Kind.DECIMAL, precision, scale)
+
+
+def array(element: Type) -> Type:
+    return Type(Kind.ARRAY, element=element)
 
 
 _ARROW = {

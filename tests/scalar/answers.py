@@ -6,7 +6,8 @@ from decimal import Decimal as D
 
 from scalar_expressions import big, day, exact, ts, typed
 
-from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, decimal
+from sash.scalar.nodes import Literal
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, array, decimal
 
 NAN, INFINITY = float("nan"), float("inf")
 MOMENT = ts("2020-05-17 13:14:15.678901")
@@ -304,4 +305,75 @@ TIMES = [
     ("date_format", (typed(None, TIMESTAMP), "yyyy"), None, STRING),
 ]
 
-ANSWERS = ARITHMETIC + NUMBERS + CONDITIONS + TEXTS + TIMES
+
+
+def items(*values: object, type_: Type = INT) -> Literal:
+    return typed(values, array(type_))
+
+
+INTS, TEXT_LIST = array(INT), array(STRING)
+WORDS = items("b", None, "a", type_=STRING)
+
+# Places as in PostgreSQL and DuckDB: an array begins at 1, also in brackets; what is not there is NULL.
+ARRAYS = [
+    ("array", (1, 2), [1, 2], INTS),
+    ("array", (1, None, 3_000_000_000), [1, None, 3_000_000_000], array(BIGINT)),
+    ("array", (), [], TEXT_LIST),
+    ("element_at", (items(1, 2, 3), 1), 1, INT),
+    ("element_at", (items(1, 2, 3), -1), 3, INT),
+    ("element_at", (items(1, 2, 3), 4), None, INT),
+    ("element_at", (items(1, 2, 3), 0), None, INT),
+    ("cardinality", (items(1, None),), 2, INT),
+    ("size", (items(),), 0, INT),
+    ("length", (items(1),), 1, INT),
+    ("array_contains", (items(1, 2), 2), True, BOOLEAN),
+    ("array_contains", (items(1, 2), 3), False, BOOLEAN),
+    ("array_contains", (items(1, None), 3), None, BOOLEAN),
+    ("array_contains", (items(1, 2), D("2.0")), True, BOOLEAN),
+    ("array_contains", (items(0.5, NAN, type_=DOUBLE), NAN), True, BOOLEAN),
+    ("array_position", (WORDS, "a"), 3, BIGINT),
+    ("array_position", (WORDS, "z"), 0, BIGINT),
+    ("array_remove", (items(1, 2, None, 1), 1), [2, None], INTS),
+    ("array_append", (items(1), 2), [1, 2], INTS),
+    ("array_prepend", (items(1), 2), [2, 1], INTS),
+    ("array_concat", (items(1, None), items(), items(2)), [1, None, 2], INTS),
+    ("concat", (items(1), 2), [1, 2], INTS),
+    ("array_to_string", (WORDS, "-"), "b-a", STRING),
+    ("array_to_string", (WORDS, "-", "?"), "b-?-a", STRING),
+    ("array_to_string", (items(1, 2), ""), "12", STRING),
+    ("slice", (items(1, 2, 3), 2, 5), [2, 3], INTS),
+    ("slice", (items(1, 2, 3), -2, 1), [2], INTS),
+    ("slice", (items(1, 2, 3), 5, 1), [], INTS),
+    ("array_slice", (items(1, 2, 3), 2, 3), [2, 3], INTS),
+    ("array_slice", (items(1, 2, 3), 1, -2), [1, 2], INTS),
+    ("flatten", (typed(((1, 2), (3,)), array(INTS)),), [1, 2, 3], INTS),
+    ("flatten", (typed(((1, 2), None), array(INTS)),), None, INTS),
+    ("array_repeat", ("a", 2), ["a", "a"], TEXT_LIST),
+    ("split", ("a1b22c", "[0-9]+"), ["a", "b", "c"], TEXT_LIST),
+    ("string_to_array", ("a.b.", "."), ["a", "b", ""], TEXT_LIST),
+    ("generate_series", (1, 3), [1, 2, 3], INTS),
+    ("generate_series", (3, 1), [], INTS),
+    ("generate_series", (5, 1, -2), [5, 3, 1], INTS),
+    ("generate_series", (ts("2020-01-01 00:00"), ts("2020-01-01 01:30"), HOUR), [at("2020-01-01 00:00"), at("2020-01-01 01:00")],
+     array(TIMESTAMP)),
+    ("sequence", (3, 1), [3, 2, 1], INTS),
+    ("array_sort", (WORDS,), ["a", "b", None], TEXT_LIST),
+    ("sort_array", (WORDS,), [None, "a", "b"], TEXT_LIST),
+    ("sort_array", (WORDS, False), ["b", "a", None], TEXT_LIST),
+    ("array_distinct", (items(2, 1, None, 2, None),), [2, 1, None], INTS),
+    ("reverse", (WORDS,), ["a", None, "b"], TEXT_LIST),
+    ("array_reverse", (items(1, 2, 3),), [3, 2, 1], INTS),
+    ("array_min", (items(2, None, 1),), 1, INT),
+    ("array_max", (items(2, None, 1),), 2, INT),
+    ("array_max", (items(),), None, INT),
+    ("less", (items(1, 2), items(1, 3)), True, BOOLEAN),
+    ("less", (items(1), items(1, 0)), True, BOOLEAN),
+    ("less", (items(None), items(-1)), True, BOOLEAN),
+    ("equal", (items(1, None), items(1, None)), True, BOOLEAN),
+    ("equal", (items(1), items(1.0, type_=DOUBLE)), True, BOOLEAN),
+    ("coalesce", (typed(None, INTS), items(1)), [1], INTS),
+    ("greatest", (items(1), items(2)), [2], INTS),
+    ("in", (items(1), items(2), items(1)), True, BOOLEAN),
+]
+
+ANSWERS = ARITHMETIC + NUMBERS + CONDITIONS + TEXTS + TIMES + ARRAYS

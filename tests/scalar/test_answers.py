@@ -16,7 +16,7 @@ Case = tuple[str, tuple[object, ...], object, Type]
 # For these NULL is a value like others, so a NULL argument need not make the result NULL.
 NULL_MATTERS = {
     "coalesce", "nvl", "nvl2", "nullif", "only_row", "case", "if", "in", "greatest", "least", "null_safe_equal", "is_null", "isnan",
-    "is_not_null", "is_true", "is_false", "concat_ws", "between",
+    "is_not_null", "is_true", "is_false", "concat_ws", "between", "array", "array_append", "array_prepend", "array_repeat",
 }  # fmt: skip
 
 

@@ -226,8 +226,10 @@ def test_other_arrow_types_that_mean_the_same() -> None:
 def test_types_that_cannot_be_cast() -> None:
     with pytest.raises(SashError, match="INT cannot be cast to DATE"):
         try_cast(pa.array([1], INT), DATE)
-    with pytest.raises(SashError, match="Arrow type list"):
+    with pytest.raises(SashError, match="ARRAY cannot be cast to INT"):
         try_cast(pa.array([[1]]), INT)
+    with pytest.raises(SashError, match="Arrow type struct"):
+        try_cast(pa.array([{"a": 1}]), INT)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,5 +1,7 @@
 """STRING_AGG: the strings of a group in their order, one after the other. And lists of values, for the users' aggregates.
 
+ARRAY_AGG is the same of arrays, whose bytes one after the other are those of an array of all their elements.
+
 Kernels cannot intern strings, so a new text is written to a buffer and known as -1, -2, ... until the step is over;
 then all get their codes at once. A text is made anew only if its set has changed since.
 """

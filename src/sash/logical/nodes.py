@@ -301,6 +301,7 @@ class Function(Enum):
     MODE = "MODE"  # the most frequent value; of several the least. The binder makes two groupings of it
     MODE_DESC = "MODE_DESC"  # of several the greatest
     STRING_AGG = "STRING_AGG"  # in the order of the strings' bytes, or of the second column
+    ARRAY_AGG = "ARRAY_AGG"  # arrays put together, in their order or in that of the second column; elements are arrays of one
     BIT_AND = "BIT_AND"
     BIT_OR = "BIT_OR"
     BIT_XOR = "BIT_XOR"
@@ -312,8 +313,8 @@ class Function(Enum):
 
 _OF_THE_ARGUMENT = {
     Function.MIN, Function.MAX, Function.MIN_BY, Function.MAX_BY, Function.ANY_VALUE, Function.PERCENTILE_DISC,
-    Function.PERCENTILE_DISC_DESC, Function.MODE, Function.MODE_DESC,
-    Function.STRING_AGG, Function.BIT_AND, Function.BIT_OR, Function.BIT_XOR, Function.BOOL_AND, Function.BOOL_OR,
+    Function.PERCENTILE_DISC_DESC, Function.MODE, Function.MODE_DESC, Function.STRING_AGG, Function.ARRAY_AGG,
+    Function.BIT_AND, Function.BIT_OR, Function.BIT_XOR, Function.BOOL_AND, Function.BOOL_OR,
 }
 
 
@@ -321,8 +322,8 @@ _OF_THE_ARGUMENT = {
 class AggregateCall:
     """An aggregate of one input column; COUNT(*) has none.
 
-    `second` is the column that MIN_BY, MAX_BY and STRING_AGG order by; `parameter` is the fraction (a float) of a percentile, the
-    separator of STRING_AGG, or the UserAggregate. With `is_distinct` equal values count once.
+    `second` is the column that MIN_BY, MAX_BY, STRING_AGG and ARRAY_AGG order by; `parameter` is the fraction (a float) of a
+    percentile, the separator of STRING_AGG, or the UserAggregate. With `is_distinct` equal values count once.
     """
 
     function: Function

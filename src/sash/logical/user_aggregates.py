@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sash.errors import SashError, choices
-from sash.schema import Type
+from sash.schema import Kind, Type
 
 REQUIRED = ("create", "accumulate", "finish")
 
@@ -34,6 +34,8 @@ class UserAggregate:
     implementation: Callable[[], Any] = field(repr=False)  # a plan is known by its text, after a restart too
 
     def __post_init__(self) -> None:
+        if self.type.kind is Kind.ARRAY:
+            raise SashError(f'aggregate "{self.name}" cannot return {self.type}', "return one of the other types")
         missing = [name for name in REQUIRED if not callable(getattr(self.implementation, name, None))]
         if missing:
             raise SashError(

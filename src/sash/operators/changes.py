@@ -127,4 +127,6 @@ def plain_lanes(layout: Layout) -> Int64s:
 def _order(type_: Type) -> int:
     if type_.lanes == 2:
         return BY_WIDE_DECIMAL
-    return {Kind.DOUBLE: BY_DOUBLE, Kind.STRING: BY_STRING}.get(type_.kind, BY_INTEGER)
+    if type_.is_interned:
+        return BY_STRING
+    return BY_DOUBLE if type_.kind is Kind.DOUBLE else BY_INTEGER

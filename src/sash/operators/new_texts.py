@@ -50,7 +50,7 @@ class NewTexts:
     def _written(self, count: int) -> pa.Array:
         """The texts as the kernel wrote them."""
         ends = np.ascontiguousarray(self.list[: count + 1, TEXT_END])
-        return pa.Array.from_buffers(pa.large_string(), count, [None, pa.py_buffer(ends), pa.py_buffer(self.buffer)])
+        return pa.Array.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(self.buffer)])
 
     def _made_by_users(self, count: int) -> pa.Array:
         texts = []
@@ -59,10 +59,10 @@ class NewTexts:
             data = self.buffer[self.list[place - 1, TEXT_END] : self.list[place, TEXT_END]].tobytes()
             user = self._users.get(int(call))
             if user is None:
-                texts.append(data.decode())
+                texts.append(data)
             else:
-                texts.append(user.text(int(group), np.frombuffer(data, np.int64).reshape(-1, LIST_COLUMNS)))
-        return pa.array(texts, pa.large_string())
+                texts.append(user.text(int(group), np.frombuffer(data, np.int64).reshape(-1, LIST_COLUMNS)).encode())
+        return pa.array(texts, pa.large_binary())
 
     def _enter(self, codes: Int64s, groups: Groups) -> None:
         """Codes in place of numbers in the groups; a group may have another text by now, or be another group."""

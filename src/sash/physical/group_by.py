@@ -8,7 +8,7 @@ cells, calls say how an output column is made from them; calls over one column s
 What cannot be added up is kept value by value, in sets: the distinct values of a group with the number of their rows.
 
     MIN, MAX, MIN_BY, MAX_BY           ->   a heap
-    MEDIAN, PERCENTILE_*, STRING_AGG   ->   a tree that knows ranks (also of the users' own aggregates)
+    MEDIAN, PERCENTILE_*, STRING_AGG   ->   a tree that knows ranks (also of ARRAY_AGG and the users' own aggregates)
     SUM(DISTINCT x)                    ->   a plain set; a value that enters or leaves it goes on to its feeds
 """
 

@@ -115,7 +115,7 @@ class _TableBuilder:
             kind = words.DISCRETE if function in DISCRETE else words.CONTINUOUS
             at = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
             return kind, *at, [*_fraction(call), int(function is Function.PERCENTILE_DISC_DESC), type_.scale]
-        if function in (Function.STRING_AGG, Function.USER):
+        if function in (Function.STRING_AGG, Function.ARRAY_AGG, Function.USER):
             return words.TEXT, *self._text(call, column, type_)
         if function in BITS:
             return BITS[function], *self._feed(words.FEED_BITS, 65, call, 0), []
@@ -232,7 +232,9 @@ def _fraction(call: AggregateCall) -> tuple[int, int]:
 def _order(type_: Type) -> int:
     if type_.lanes == 2:
         return words.BY_WIDE_DECIMAL
-    return {Kind.DOUBLE: words.BY_DOUBLE, Kind.STRING: words.BY_STRING}.get(type_.kind, words.BY_INTEGER)
+    if type_.is_interned:
+        return words.BY_STRING
+    return words.BY_DOUBLE if type_.kind is Kind.DOUBLE else words.BY_INTEGER
 
 
 def _signed(value: int) -> int:

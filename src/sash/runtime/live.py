@@ -11,8 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.deltas import Int64s, Layout
+from sash.scalar.array_bytes import to_bytes
 from sash.schema import Schema
 from sash.state.arena import Arena
 from sash.state.bag import RowBag
@@ -107,6 +109,10 @@ class LiveView:
 
     def _table(self, rows: Int64s) -> pa.Table:
         names = [f"c{place}" for place in range(len(self._layout.schema))]  # those of a view may repeat, these do not
-        table = pa.Table.from_arrays(decode(rows, self._layout, self._interner), names=names)
-        ordered = table.sort_by([(name, "ascending") for name in names]) if names else table
-        return ordered.rename_columns(self._layout.schema.names).cast(self._layout.schema.arrow)
+        columns = decode(rows, self._layout, self._interner)
+        table = pa.Table.from_arrays(columns, names=names)
+        if names:
+            keys = [to_bytes(column) if pa.types.is_list(column.type) else column for column in columns]
+            order = [(name, "ascending") for name in names]
+            table = table.take(pc.sort_indices(pa.Table.from_arrays(keys, names=names), order))
+        return table.rename_columns(self._layout.schema.names).cast(self._layout.schema.arrow)

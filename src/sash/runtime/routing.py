@@ -14,6 +14,7 @@ import pyarrow as pa
 from sash.kernels.routing import mix_column, shards_of
 from sash.kernels.strings import hash_strings
 from sash.physical.job import Port
+from sash.scalar.array_bytes import to_bytes
 from sash.state.interner import string_buffers
 from sash.state.lanes import NAN_BITS
 
@@ -32,9 +33,9 @@ def shard_of(batch: pa.RecordBatch, key: tuple[int, ...], shards: int) -> npt.ND
 
 
 def _numbers(array: pa.Array) -> Int64s:
-    if pa.types.is_string(array.type):
+    if pa.types.is_string(array.type) or pa.types.is_list(array.type):
         numbers = np.empty(len(array), np.int64)
-        hash_strings(*string_buffers(array), numbers)
+        hash_strings(*string_buffers(to_bytes(array) if pa.types.is_list(array.type) else array), numbers)
     elif pa.types.is_decimal(array.type):
         words = np.frombuffer(array.buffers()[1], np.int64, 2 * len(array), 16 * array.offset).reshape(-1, 2)
         numbers = words[:, 0] ^ (words[:, 1] * 31)

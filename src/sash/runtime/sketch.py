@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.scalar.array_bytes import to_bytes
+
 KEPT = 256
 MANY = 1e9
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -59,8 +61,8 @@ def hashes(values: pa.Array) -> npt.NDArray[np.uint64]:
     values = values.drop_null()
     if pa.types.is_integer(values.type) or pa.types.is_timestamp(values.type):
         return _mixed(np.asarray(values.cast(pa.int64())).view(np.uint64))
-    texts = pc.unique(values.cast(pa.string())).to_pylist()
-    return _mixed(np.array([zlib.crc32(text.encode()) for text in texts], np.uint64))
+    texts = to_bytes(values) if pa.types.is_list(values.type) else values.cast(pa.string()).cast(pa.binary())
+    return _mixed(np.array([zlib.crc32(text) for text in pc.unique(texts).to_pylist()], np.uint64))
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

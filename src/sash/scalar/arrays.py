@@ -62,6 +62,16 @@ def combined(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
+def list_ends(lists: pa.ListArray) -> npt.NDArray[np.int64]:
+    """Where each list begins among the values of all, and where the last ends; a NULL has none."""
+    return np.concatenate([[0], np.cumsum(numbers(pc.list_value_length(lists)), dtype=np.int64)])
+
+
+def list_offsets(lists: pa.ListArray) -> pa.Array:
+    """The same as offsets of lists of other values; a NULL list begins at NULL."""
+    return array_of(list_ends(lists).astype(np.int32), pa.int32(), np.append(nulls(lists), False))
+
+
 def per_value(array: pa.Array, function: Callable[[Any], Any], type_: pa.DataType) -> pa.Array:
     """A Python function of one value, called once for every distinct value: for what Arrow has no kernel for."""
     encoded = array.dictionary_encode()

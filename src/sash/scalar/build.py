@@ -22,10 +22,18 @@ _ON_TIMES = {
 }
 
 
+# Functions of text that mean something else when an argument is an array.
+_ON_ARRAYS = {
+    "concat": "array_concat", "length": "cardinality", "len": "cardinality", "reverse": "array_reverse",
+    "contains": "array_contains",
+}  # fmt: skip
+
+
 def call(name: str, arguments: Sequence[Expression]) -> Expression:
     """The function of that name over these arguments, with its type."""
     kinds = tuple(argument.type.kind for argument in arguments)
     name = _ON_TIMES.get((name, *kinds), name) if len(kinds) == 2 else name
+    name = _ON_ARRAYS.get(name.lower(), name) if Kind.ARRAY in kinds else name
     function = FUNCTIONS.get(name.lower())
     if function is None:
         raise _unknown(name)

@@ -6,6 +6,7 @@
     STRING        yes      yes                  yes     yes                       yes
     TIMESTAMP     -        seconds (floor)      yes     yes                       its day
     DATE          -        -                    yes     midnight                  yes
+    ARRAY         an array of other elements, each cast by itself; as STRING: [1, null]
 
 DOUBLE and DECIMAL are cut toward zero to become integers and rounded half up to become a DECIMAL of smaller scale.
 """
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 
 from sash.errors import SashError
 from sash.scalar import decimals, parse_text, print_text
-from sash.scalar.arrays import Mask, Numbers, array_of, blank, combined, nulls, numbers, truth, zero
+from sash.scalar.arrays import Mask, Numbers, array_of, blank, combined, list_ends, list_offsets, nulls, numbers, truth, zero
 from sash.scalar.calendar import DAY, outside
 from sash.scalar.doubles import CERTAIN, round_doubles
 from sash.schema import SECOND, Kind
@@ -50,8 +51,8 @@ def can_cast(given: Kind, wanted: Kind) -> bool:
 
 def kind_of(type_: pa.DataType) -> Kind:
     """The kind of an ordinary Arrow type."""
-    if pa.types.is_decimal(type_):
-        return Kind.DECIMAL
+    if pa.types.is_decimal(type_) or pa.types.is_list(type_):
+        return Kind.DECIMAL if pa.types.is_decimal(type_) else Kind.ARRAY
     if type_ not in _KINDS:
         raise SashError(f"values of the Arrow type {type_} cannot be used", "cast them to a type of SQL first")
     return _KINDS[type_]
@@ -196,6 +197,19 @@ def _printed(printer: Callable[[pa.Array], pa.Array]) -> Caster:
     return lambda array, target: (printer(array), _none(array))
 
 
+def _array_to_array(array: pa.Array, target: pa.DataType) -> Casted:
+    """One element that cannot be cast is NULL, and fails its array for those who count."""
+    items, failed = try_cast(combined(array.flatten()), target.value_type)
+    wrong = np.diff(np.concatenate([[0], np.cumsum(truth(failed))])[list_ends(array)]) > 0
+    return pa.ListArray.from_arrays(list_offsets(array), items).cast(target), wrong
+
+
+def _array_to_text(array: pa.Array, target: pa.DataType) -> Casted:
+    items, _ = try_cast(combined(array.flatten()), pa.string())
+    texts = pa.ListArray.from_arrays(list_offsets(array), pc.fill_null(items, "null"))
+    return pc.binary_join_element_wise("[", pc.binary_join(texts, ", "), "]", ""), _none(array)
+
+
 _KINDS = {
     pa.bool_(): Kind.BOOLEAN,
     pa.int32(): Kind.INT,
@@ -252,4 +266,6 @@ _CASTERS: dict[tuple[Kind, Kind], Caster] = {
     (Kind.TIMESTAMP, Kind.DATE): _timestamp_to_date,
     (Kind.DATE, Kind.STRING): _plain,
     (Kind.DATE, Kind.TIMESTAMP): _plain,
+    (Kind.ARRAY, Kind.ARRAY): _array_to_array,
+    (Kind.ARRAY, Kind.STRING): _array_to_text,
 }

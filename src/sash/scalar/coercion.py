@@ -15,7 +15,7 @@ import pyarrow as pa
 from sash.errors import SashError
 from sash.scalar.cast import can_cast, try_cast
 from sash.scalar.nodes import Call, Expression, Literal
-from sash.schema import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type, decimal
+from sash.schema import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type, array, decimal
 
 Arguments = tuple[Expression, ...]
 
@@ -47,9 +47,22 @@ def cast(expression: Expression, type_: Type, try_: bool = False) -> Expression:
         folded = _folded(expression, type_)
         if folded is not None:
             return folded
-    if not can_cast(expression.type.kind, type_.kind):
+    if is_open(expression) and type_.element is not None and isinstance(expression, Call):
+        return Call("array", tuple(cast(part, type_.element) for part in expression.arguments), type_)
+    if not _is_possible(expression.type, type_):
         raise SashError(f"{expression.type} cannot be cast to {type_}")
     return Call("try_cast" if try_ else "cast", (expression,), type_)
+
+
+def is_open(expression: Expression) -> bool:
+    """An array without elements, or of NULLs: it becomes whatever the others are."""
+    return isinstance(expression, Call) and expression.function == "array" and all(map(untyped, expression.arguments))
+
+
+def _is_possible(given: Type, wanted: Type) -> bool:
+    if given.element is not None and wanted.element is not None:
+        return given.element == wanted.element or _is_possible(given.element, wanted.element)
+    return can_cast(given.kind, wanted.kind)
 
 
 def _folded(literal: Literal, type_: Type) -> Literal | None:
@@ -90,9 +103,11 @@ def _common_of_two(left: Type, right: Type) -> Type:
         return left
     if left.is_number and right.is_number:
         return wider_number(left, right)
+    if left.element is not None and right.element is not None:
+        return array(common_type([left.element, right.element]))
     if left.kind in _TIMES and right.kind in _TIMES:
         return TIMESTAMP
-    if Kind.STRING in (left.kind, right.kind) and Kind.BOOLEAN not in (left.kind, right.kind):
+    if Kind.STRING in (left.kind, right.kind) and not {Kind.BOOLEAN, Kind.ARRAY} & {left.kind, right.kind}:
         return STRING
     raise SashError(f"{left} and {right} have no type in common", "use CAST on one of them")
 
@@ -104,7 +119,7 @@ def common_type(types: Iterable[Type]) -> Type:
 
 def comparison_type(left: Type, right: Type) -> Type:
     """The type in which two values are compared."""
-    if STRING not in (left, right) or left == right:
+    if STRING not in (left, right) or left == right or Kind.ARRAY in (left.kind, right.kind):
         return _common_of_two(left, right)
     other = right if left == STRING else left
     if other.is_integer:
@@ -114,15 +129,17 @@ def comparison_type(left: Type, right: Type) -> Type:
 
 def unify(expressions: Sequence[Expression]) -> Arguments:
     """Values put side by side, all of one type."""
-    typed = [expression.type for expression in expressions if not untyped(expression)]
-    type_ = common_type(typed) if typed else STRING
+    known = [expression for expression in expressions if not untyped(expression)]
+    types = [expression.type for expression in known if not is_open(expression)] or [expression.type for expression in known]
+    type_ = common_type(types) if types else STRING
     return tuple(cast(expression, type_) for expression in expressions)
 
 
 def comparable(expressions: Sequence[Expression]) -> Arguments:
     """Values to be compared, all of one type."""
     exact = any(expression.type.kind is Kind.DECIMAL for expression in expressions)
-    types = [_narrowest(e) if exact else e.type for e in expressions if not untyped(e)]
+    known = [e for e in expressions if not untyped(e)]
+    types = [_narrowest(e) if exact else e.type for e in known if not is_open(e)] or [e.type for e in known]
     type_ = reduce(comparison_type, types) if types else STRING
     return tuple(cast(expression, type_) for expression in expressions)
 
@@ -159,9 +176,10 @@ def implicit(expression: Expression, wanted: Type) -> Expression:
     if given == wanted or untyped(expression):
         return cast(expression, wanted)
     fits = (
-        wanted == STRING
+        (wanted == STRING and given.element is None)
+        or (given.element is not None and wanted.element is not None and _is_possible(given, wanted))
         or (given.is_number and wanted.is_number)
-        or (given == STRING and wanted.kind is not Kind.BOOLEAN)
+        or (given == STRING and wanted.kind not in (Kind.BOOLEAN, Kind.ARRAY))
         or (given.kind in _TIMES and wanted.kind in _TIMES)
     )
     if not fits:

@@ -33,6 +33,8 @@ class Frame:
         if isinstance(expression, Column):
             return combined(self.columns[expression.index])
         if isinstance(expression, Literal):
+            if expression.value is None or not self.length:
+                return pa.nulls(self.length, expression.type.arrow)
             return pa.repeat(pa.scalar(expression.value, expression.type.arrow), self.length)
         if expression.user is not None:
             return self._user(expression, expression.user)

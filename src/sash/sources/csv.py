@@ -86,6 +86,7 @@ def _names(options: Options, line: bytes) -> tuple[str, ...]:
 
 def layout(spec: StreamSpec, header: Sequence[str]) -> Layout:
     """Columns by name where there is a header, else by place."""
+    _check_no_arrays(spec)
     if not options_of(spec).header:
         return Layout(len(spec.schema), tuple(range(len(spec.schema))))
     known = [name.strip().lower() for name in header]
@@ -95,6 +96,15 @@ def layout(spec: StreamSpec, header: Sequence[str]) -> Layout:
                 f'stream "{spec.name}": the header has no column "{name}"', f"its columns are: {choices(header)}"
             )
     return Layout(len(header), tuple(known.index(name.lower()) for name in spec.schema.names))
+
+
+def _check_no_arrays(spec: StreamSpec) -> None:
+    for field in spec.schema.fields:
+        if field.type.element is not None:
+            raise SashError(
+                f'stream "{spec.name}": CSV has no arrays, but column "{field.name}" is {field.type}',
+                "read JSON or Parquet, or declare a STRING and use SPLIT",
+            )
 
 
 def read_csv(spec: StreamSpec, header: Sequence[str], text: bytes) -> TextResult:

@@ -20,7 +20,7 @@ from sash.scalar.arrays import combined
 from sash.schema import Field, Kind, Type
 from sash.sources.lines import split_lines
 from sash.sources.options import options_of
-from sash.sources.result import TextResult, Values, good_rows, letters_of
+from sash.sources.result import TextResult, Values, array_values, good_rows, letters_of
 from sash.sources.text import SECONDS, from_seconds, is_utf8, parse
 
 
@@ -80,6 +80,8 @@ def _parse(text: bytes, schema: pa.Schema) -> pa.Table:
 
 def _raw(type_: Type, time: pa.DataType) -> pa.DataType:
     """The type as which pyarrow reads a column."""
+    if type_.element is not None:
+        return pa.list_(_raw(type_.element, time))
     if type_.kind is Kind.TIMESTAMP:
         return time
     return pa.string() if type_.kind is Kind.DATE else type_.arrow
@@ -90,6 +92,8 @@ def _values(spec: StreamSpec, given: pa.Array, type_: Type) -> Values:
         return Values(given, np.zeros(len(given), np.bool_), given)
     if given.type == SECONDS:
         return Values(*from_seconds(given), given)
+    if type_.element is not None:
+        return array_values(given, _values(spec, combined(given.flatten()), type_.element), type_, given)
     return Values(*parse(given, type_, options_of(spec).timestamp_format), given)
 
 
@@ -129,10 +133,21 @@ def _object(line: bytes) -> Mapping[str, object] | str:
 
 
 def _column(spec: StreamSpec, field: Field, given: list[object]) -> Values:
+    if field.type.element is not None:
+        return _array_column(spec, Field(field.name, field.type.element), given, field.type)
     texts = [_text(value, field.type.kind) for value in given]
     refused = np.array([text is None and value is not None for text, value in zip(texts, given, strict=True)], np.bool_)
     read, failed = parse(pa.array(texts, pa.string()), field.type, options_of(spec).timestamp_format)
     return Values(read, failed | refused, given)
+
+
+def _array_column(spec: StreamSpec, element: Field, given: list[object], type_: Type) -> Values:
+    lists = [value if isinstance(value, list) else None for value in given]
+    items = _column(spec, element, [item for value in lists for item in value or ()])
+    places = pa.array([None if value is None else [0] * len(value) for value in lists], pa.list_(pa.int8()))
+    found = array_values(places, items, type_, given)
+    refused = np.array([value is not None and not isinstance(value, list) for value in given], np.bool_)
+    return Values(found.read, found.failed | refused, given)
 
 
 def _text(value: object, kind: Kind) -> str | None:

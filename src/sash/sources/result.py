@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sash.scalar.arrays import Mask
-from sash.schema import Field, Kind, Schema
+from sash.scalar.arrays import Mask, blank, list_ends, list_offsets
+from sash.schema import Field, Kind, Schema, Type
 
 DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 
@@ -51,6 +51,13 @@ class Values:
     given: pa.Array | Sequence[object]
 
 
+def array_values(arrays: pa.ListArray, items: Values, type_: Type, given: pa.Array | Sequence[object]) -> Values:
+    """Arrays of elements that were read by themselves; one bad element fails its array."""
+    wrong = np.diff(np.concatenate([[0], np.cumsum(items.failed)])[list_ends(arrays)]) > 0
+    read = pa.ListArray.from_arrays(list_offsets(arrays), items.read).cast(type_.arrow)
+    return Values(blank(read, wrong), wrong, given)
+
+
 def good_rows(schema: Schema, columns: Sequence[Values]) -> tuple[pa.RecordBatch, Mapping[int, str]]:
     """The rows of which every value could be read, and the reason for each of the others."""
     batch = pa.RecordBatch.from_arrays([column.read for column in columns], schema=schema.arrow)
@@ -75,7 +82,7 @@ def plain_value(value: object) -> object:
 
 def not_a(field: Field, value: object) -> str:
     shown = f'"{value}"' if type(value) is str else str(value)
-    article = "an" if field.type.kind is Kind.INT else "a"
+    article = "an" if field.type.kind in (Kind.INT, Kind.ARRAY) else "a"
     return f'column "{field.name}": {printable(shown)} is not {article} {field.type}'
 
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.errors import SashError
-from sash.scalar.arrays import Mask, array_of, nulls, numbers, truth
+from sash.scalar.arrays import Mask, array_of, combined, nulls, numbers, truth
 from sash.scalar.cast import kind_of, ordinary, try_cast
 from sash.schema import BEGINNING, END, SECOND, Field, Kind, Schema
-from sash.sources.result import Letter, TextResult, Values, good_rows, plain_value, printable
+from sash.sources.result import Letter, TextResult, Values, array_values, good_rows, plain_value, printable
 from sash.sources.text import parse
 
 _NUMBERS = (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
@@ -32,17 +32,28 @@ def conform(given: pa.Array, field: Field, origin: str) -> Values:
         return Values(given, np.zeros(len(given), np.bool_), given)
     if pa.types.is_null(given.type):
         return Values(pa.nulls(len(given), target), np.zeros(len(given), np.bool_), given)
+    if pa.types.is_list(given.type) or pa.types.is_large_list(given.type) or pa.types.is_fixed_size_list(given.type):
+        return _arrays(given, field, origin)
     try:
         plain = ordinary(given)
         kind = kind_of(plain.type)
     except (SashError, pa.ArrowInvalid) as error:
         raise _unfit(given, field, origin) from error
-    if kind is Kind.STRING:
+    if kind is Kind.STRING and field.type.element is None:
         return Values(*parse(plain, field.type), given)
     if not _may_become(kind, field.type.kind):
         raise _unfit(given, field, origin)
     read, failed = _seconds(plain) if _is_float_time(kind, field) else try_cast(plain, target)
     return Values(read, truth(failed) | _is_cut(plain, read, field), given)
+
+
+def _arrays(given: pa.Array, field: Field, origin: str) -> Values:
+    """Arrays whose elements are as declared."""
+    if field.type.element is None:
+        raise _unfit(given, field, origin)
+    arrays = combined(given.cast(pa.list_(given.type.value_type)))
+    items = conform(combined(arrays.flatten()), Field(field.name, field.type.element), origin)
+    return array_values(arrays, items, field.type, given)
 
 
 def rows_of(schema: Schema, columns: Sequence[Values]) -> TextResult:

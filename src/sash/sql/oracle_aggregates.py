@@ -3,6 +3,7 @@
     FIRST(x)                          sash_min_by(x, b.ts)
     MIN_BY(x, y) FILTER (WHERE c)     sash_min_by(x, CASE WHEN c THEN y END)
     PERCENTILE(x, 0.9)                sash_percentile_cont(x, 0.9)
+    ARRAY_AGG(x)                      list(x ORDER BY x NULLS FIRST)
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ _BY = {
     "last": "sash_max_by", "last_value": "sash_max_by",
 }  # fmt: skip
 _STRINGS = ("string_agg", "listagg", "group_concat")
+_ARRAYS = ("array_agg", "collect_list", "collect_set")
 _PERCENTILES = ("percentile", "median", "percentile_cont", "percentile_disc")
 
 
@@ -92,12 +94,33 @@ def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:
         if ordered:
             name = f"sash_string_agg_by{_suffix(call)}"
         return _call(name, _when(call, call.arguments[0]), separator, *ordered)
+    if call.name in _ARRAYS:
+        return _array(call)
     if call.name == "mode":
         value = call.arguments[0] if call.order is None else call.order.this
         return _call(f"sash_mode{_suffix(call)}", _when(call, value))
     if call.name == "count" and len(call.arguments) > 1:
         return _count_together(call)
     return _percentile(call) if call.name in _PERCENTILES else None
+
+
+def _array(call: Written) -> exp.Expr:
+    """NULLs are elements, so that FILTER has to stay; COLLECT_LIST leaves them out, and has no elements where there are none."""
+    value = call.arguments[0]
+    is_spark, is_distinct = call.name != "array_agg", call.is_distinct or call.name == "collect_set"
+    conditions = [] if call.where is None else [call.where.copy()]
+    if is_spark:
+        conditions.append(exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())))
+    item: exp.Expr = exp.Distinct(expressions=[value.copy()])
+    if not is_distinct:
+        orders = [*(order.copy() for order in call.orders), exp.Ordered(this=value.copy(), nulls_first=True)]
+        item = exp.Order(this=value.copy(), expressions=orders)
+    made: exp.Expr = _call("list", item)
+    if conditions:
+        made = _filter(made, exp.and_(*conditions))
+    if is_distinct:
+        made = _call("list_sort", made, _text("ASC"), _text("NULLS FIRST"))
+    return exp.Coalesce(this=made, expressions=[exp.Array()]) if is_spark else made
 
 
 def _suffix(call: Written) -> str:

@@ -7,7 +7,7 @@ import re
 from sqlglot import exp
 
 from sash.errors import SashError, choices
-from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, array, decimal
 from sash.sql.cursor import Cursor
 from sash.sql.places import Name, Place, at, fault
 
@@ -20,7 +20,7 @@ TYPES: dict[str, Type] = {
     "TIMESTAMP": TIMESTAMP,
     "DATE": DATE,
 }
-VALID = f"types are: {choices([*TYPES, 'DECIMAL(p, s)'])}"
+VALID = f"types are: {choices([*TYPES, 'DECIMAL(p, s)', 'ARRAY<type>'])}"
 SYNONYMS: dict[str, Type] = {
     **TYPES,
     "INTEGER": INT,
@@ -39,11 +39,23 @@ CAST_FUNCTIONS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "D
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _LENGTHS = ("VARCHAR", "CHAR")
 _NOWHERE = Place(0, 0)
+_ARRAY = re.compile(r"ARRAY<(.*)>|(.*)\[\]", re.IGNORECASE)
 _WRITTEN = re.compile(r"(\w+)(?:\(([\d, ]+)\))?")
 
 
 def column_type(cursor: Cursor) -> Type:
-    """Take the type of a column in a declaration."""
+    """Take the type of a column in a declaration: BIGINT, DECIMAL(10, 2), ARRAY<BIGINT> or BIGINT[]."""
+    if cursor.accept("ARRAY", "<"):
+        type_ = array(column_type(cursor))
+        cursor.expect(">")
+    else:
+        type_ = _single(cursor)
+    while cursor.accept("[", "]") or cursor.accept("ARRAY"):
+        type_ = array(type_)
+    return type_
+
+
+def _single(cursor: Cursor) -> Type:
     name = cursor.name("a type")
     numbers = []
     if cursor.accept("("):
@@ -61,7 +73,9 @@ def cast_type(target: exp.Expr, where: Name) -> Type:
 
 
 def parse_type(text: str, place: Place = _NOWHERE) -> Type:
-    """A type written by a program: BIGINT, DECIMAL(10, 2)."""
+    """A type written by a program: BIGINT, DECIMAL(10, 2), ARRAY<BIGINT>."""
+    if (inner := _ARRAY.fullmatch(text.strip())) is not None:
+        return array(parse_type(inner[1] or inner[2], place))
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
         raise SashError(f'unknown type "{text}"', VALID)

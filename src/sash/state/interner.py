@@ -67,12 +67,18 @@ class Interner:
 
     def decode(self, codes: Int64s) -> pa.Array:
         """The strings of codes; code 0 gives ''."""
+        return self._gathered(codes, pa.large_string()).cast(pa.string())
+
+    def decode_bytes(self, codes: Int64s) -> pa.Array:
+        """The same for what is no text."""
+        return self._gathered(codes, pa.large_binary())
+
+    def _gathered(self, codes: Int64s, type_: pa.DataType) -> pa.Array:
         offsets = np.zeros(len(codes) + 1, np.int64)
         np.cumsum(self.lengths[codes], out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
         strings.gather_strings(codes, self.starts, self.lengths, self.heap, offsets, data)
-        large = pa.LargeStringArray.from_buffers(len(codes), pa.py_buffer(offsets), pa.py_buffer(data))
-        return large.cast(pa.string())
+        return pa.Array.from_buffers(type_, len(codes), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
     def hold(self, holder: Holder) -> None:
         """Ask this holder too, before anything is forgotten."""
@@ -136,10 +142,11 @@ class Interner:
 
 
 def string_buffers(array: pa.Array) -> tuple[Int64s, npt.NDArray[np.uint8]]:
-    """Offsets and bytes of a string array, as they lie in memory."""
+    """Offsets and bytes of an array of strings, or of bytes, as they lie in memory."""
     if not len(array):
         return np.zeros(1, np.int64), np.empty(0, np.uint8)
     _, offsets, data = array.buffers()
-    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    is_large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    width = np.int64 if is_large else np.int32
     places = np.frombuffer(offsets, width, len(array) + 1, array.offset * np.dtype(width).itemsize)
     return places.astype(np.int64), np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.deltas import Int64s, Layout
+from sash.scalar.array_bytes import from_bytes, to_bytes
 from sash.schema import Kind, Type
 from sash.state.interner import Interner
 
@@ -29,8 +30,8 @@ def encode_column(rows: Int64s, place: int, array: pa.Array, layout: Layout, int
     if array.null_count:
         mask, bit = layout.mask(place)
         rows[:, mask] |= np.asarray(array.is_null()).astype(np.int64) << bit
-    if type_.kind is Kind.STRING:
-        rows[:, lane] = interner.encode(array)
+    if type_.is_interned:
+        rows[:, lane] = interner.encode(array if type_.kind is Kind.STRING else to_bytes(array))
     elif type_.kind is Kind.DECIMAL:
         words = _decimal_words(array)
         rows[:, lane] = words[:, 0]
@@ -80,6 +81,8 @@ def decode_column(rows: Int64s, place: int, layout: Layout, interner: Interner, 
     if type_.kind is Kind.STRING:
         words = interner.decode(rows[:, lane])
         return words if nulls is None else pc.if_else(pa.array(nulls), pa.scalar(None, pa.string()), words)
+    if type_.kind is Kind.ARRAY:
+        return from_bytes(interner.decode_bytes(rows[:, lane]), type_, nulls)
     if type_.kind is Kind.DECIMAL:
         return _decimals(rows, lane, type_, nulls)
     values = np.ascontiguousarray(rows[:, lane])
@@ -109,5 +112,5 @@ def _decimals(rows: Int64s, lane: int, type_: Type, nulls: npt.NDArray[np.bool_]
 
 def string_lanes(layout: Layout) -> Int64s:
     """The lanes that hold codes."""
-    lanes = [lane for lane, type_ in zip(layout.lanes, layout.schema.types, strict=True) if type_.kind is Kind.STRING]
+    lanes = [lane for lane, type_ in zip(layout.lanes, layout.schema.types, strict=True) if type_.is_interned]
     return np.array(lanes, np.int64)

@@ -8,7 +8,6 @@ from sash.deltas import MASK_BITS, Int64s, Layout
 from sash.kernels.hashing import rebuild_table
 from sash.kernels.ranking import LIVE_NODES, LIVE_PARTITIONS, PARTITION_FIELDS, REGISTERS, USED_NODES
 from sash.kernels.tree import COUNT, NODE_FIELDS
-from sash.schema import Kind
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 from sash.state.lanes import string_lanes
@@ -25,7 +24,7 @@ class KeyColumns:
         self.lanes = np.array(lanes, np.int64)
         self.nulls = np.array([layout.mask(column) for column in columns], np.int64).reshape(len(columns), 2)
         self.width = len(lanes) + max(1, -(-len(columns) // MASK_BITS))
-        strings = {layout.lanes[column] for column in columns if types[column].kind is Kind.STRING}
+        strings = {layout.lanes[column] for column in columns if types[column].is_interned}
         self.strings = np.array([place for place, lane in enumerate(lanes) if lane in strings], np.int64)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -79,6 +79,8 @@ def show_row(row: Row) -> str:
 def _show(value: Value) -> str:
     if value is None:
         return "NULL"
+    if isinstance(value, tuple):
+        return f"[{','.join(_show(item) for item in value)}]"  # type: ignore[arg-type]
     text = value.isoformat() if hasattr(value, "isoformat") else str(value)
     if text.upper() == "NULL" or not text or re.search(r"[\s'@]", text):
         return "'" + text.replace("'", "''") + "'"
@@ -112,4 +114,9 @@ def from_arrow(table: pa.Table) -> list[Change]:
     columns = [column.to_pylist() for column in table.columns[2:]]
     values = zip(*columns, strict=True) if columns else ((),) * table.num_rows
     ops = table.column(OP).to_pylist()
-    return [Change(op, ts, tuple(row)) for op, ts, row in zip(ops, instants, values, strict=True)]
+    return [Change(op, ts, tuple(map(_plain, row))) for op, ts, row in zip(ops, instants, values, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as tuples, which can be counted."""
+    return tuple(map(_plain, value)) if isinstance(value, list) else value

@@ -15,7 +15,8 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from sash.errors import SashError
 from sash.schema import SECOND, Kind, Type
 
-Value = bool | int | float | Decimal | str | datetime | date | None
+Scalar = bool | int | float | Decimal | str | datetime | date | None
+Value = Scalar | tuple[object, ...]  # an array
 Row = tuple[Value, ...]
 Instant = int | str | datetime  # an int is microseconds since the epoch
 
@@ -61,7 +62,7 @@ def _place(value: object) -> tuple[bool, bool, object]:
         return False, False, 0
     if isinstance(value, float) and math.isnan(value):
         return True, True, 0
-    return True, False, value
+    return True, False, order(value) if isinstance(value, tuple) else value
 
 
 def instant(value: object) -> int:
@@ -110,6 +111,8 @@ def convert(value: object, type_: Type) -> Value:
 
 
 def _convert(value: object, type_: Type) -> Value:
+    if type_.element is not None:
+        return _array(value, type_.element)
     match type_.kind:
         case Kind.BOOLEAN:
             return _boolean(value)
@@ -126,6 +129,17 @@ def _convert(value: object, type_: Type) -> Value:
             return _date(value)
         case _:
             return str(value)
+
+
+def _array(value: object, element: Type) -> tuple[object, ...]:
+    """From a sequence, or from a text: [1,2,NULL]."""
+    if isinstance(value, str):
+        text = value.strip()
+        if not (text.startswith("[") and text.endswith("]")):
+            raise ValueError
+        words = [word.strip() for word in text[1:-1].split(",")] if text[1:-1].strip() else []
+        return tuple(None if word.upper() == "NULL" else convert(word, element) for word in words)
+    return tuple(fit(item, element) for item in value)  # type: ignore[attr-defined]
 
 
 def _boolean(value: object) -> bool:

@@ -2,6 +2,8 @@
 
 from sash.scalar.functions import (
     arithmetic,
+    array,
+    array_order,
     bits,
     comparison,
     conditional,
@@ -26,6 +28,8 @@ _FAMILIES = (
     numbers,
     strings,
     patterns,
+    array,
+    array_order,
     dates,
     times,
     date_text,

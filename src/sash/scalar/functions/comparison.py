@@ -1,4 +1,7 @@
-"""Comparisons. NaN equals NaN and is greater than every other number; text compares by its bytes; NULL gives NULL."""
+"""Comparisons. NaN equals NaN and is greater than every other number; text compares by its bytes; NULL gives NULL.
+
+Arrays compare element by element; a NULL in them equals NULL and is less than every value.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.scalar.array_bytes import to_bytes
 from sash.scalar.arrays import array_of, nulls, numbers
 from sash.scalar.coercion import Arguments, Mismatch, comparable, unify
 from sash.scalar.frame import Frame
@@ -37,6 +41,7 @@ def _best_of(arguments: Arguments) -> tuple[Arguments, Type]:
 
 
 def equal(left: pa.Array, right: pa.Array) -> pa.Array:
+    left, right = _flat(left), _flat(right)
     result = pc.equal(left, right)
     if pa.types.is_floating(left.type):
         return pc.or_(result, pc.and_(pc.is_nan(left), pc.is_nan(right)))
@@ -44,10 +49,15 @@ def equal(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def less(left: pa.Array, right: pa.Array) -> pa.Array:
+    left, right = _flat(left), _flat(right)
     result = pc.less(left, right)
     if pa.types.is_floating(left.type):
         return pc.or_(result, pc.and_(pc.invert(pc.is_nan(left)), pc.is_nan(right)))
     return result
+
+
+def _flat(array: pa.Array) -> pa.Array:
+    return to_bytes(array) if pa.types.is_list(array.type) else array
 
 
 def not_equal(left: pa.Array, right: pa.Array) -> pa.Array:
@@ -79,7 +89,8 @@ def _between(value: pa.Array, low: pa.Array, high: pa.Array) -> pa.Array:
 def _in(frame: Frame, call: Call) -> pa.Array:
     """True when found; else NULL when the value or an item is NULL."""
     items = call.arguments[1:]
-    if pa.types.is_floating(call.arguments[0].type.arrow) or not all(isinstance(item, Literal) for item in items):
+    type_ = call.arguments[0].type.arrow
+    if pa.types.is_floating(type_) or pa.types.is_list(type_) or not all(isinstance(item, Literal) for item in items):
         return _in_any(frame, call)
     value = frame.value(call.arguments[0])
     known = [item.value for item in items if isinstance(item, Literal) and item.value is not None]

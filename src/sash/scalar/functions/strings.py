@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.scalar.arrays import array_of, nulls, numbers, per_group, per_value
+from sash.scalar.arrays import array_of, list_offsets, nulls, numbers, per_group, per_value
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, fixed, many, parameterized, plain
 from sash.scalar.nodes import Call
@@ -112,13 +112,7 @@ def _initcap(text: pa.Array) -> pa.Array:
     """The first letter of every word large, the rest small; only spaces part words."""
     words = pc.split_pattern(pc.utf8_lower(text), " ")
     large = pc.utf8_capitalize(words.flatten())
-    return pc.binary_join(pa.ListArray.from_arrays(_compact_offsets(words), large), " ")
-
-
-def _compact_offsets(lists: pa.ListArray) -> pa.Array:
-    """Offsets into the flattened values; a NULL list begins at NULL."""
-    ends = np.concatenate([[0], np.cumsum(numbers(pc.list_value_length(lists)))]).astype(np.int32)
-    return array_of(ends, pa.int32(), np.concatenate([nulls(lists), [False]]))
+    return pc.binary_join(pa.ListArray.from_arrays(list_offsets(words), large), " ")
 
 
 def _translate(text: pa.Array, found: str, replacement: str) -> pa.Array:

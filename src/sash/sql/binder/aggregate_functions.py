@@ -16,11 +16,11 @@ from sash.errors import choices
 from sash.logical.nodes import Function
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar import build
-from sash.scalar.nodes import Expression, Literal
+from sash.scalar.nodes import Call, Expression, Literal
 from sash.schema import DOUBLE, INT, STRING, Kind
-from sash.sql.binder.ordering import orderings
+from sash.sql.binder.ordering import Ordering, orderings
 from sash.sql.binder.support import not_yet
-from sash.sql.binder.written_calls import BoundCall, Written
+from sash.sql.binder.written_calls import BoundCall, Written, written
 from sash.sql.places import at, fault
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def is_aggregate(name: str) -> bool:
 def _distinct(call: Written, bound: BoundCall) -> BoundCall:
     if bound.function in _ONCE_OR_OFTEN:
         return bound
-    if bound.function not in (Function.COUNT, Function.SUM, Function.AVG, Function.STRING_AGG):
+    if bound.function not in (Function.COUNT, Function.SUM, Function.AVG, Function.STRING_AGG, Function.ARRAY_AGG):
         raise not_yet(call.node, f"{call.name.upper()}(DISTINCT ...)")
     return replace(bound, is_distinct=True)
 
@@ -78,6 +78,8 @@ def _count(call: Written, binder: ExpressionBinder) -> BoundCall:
 def _count_together(call: Written, binder: ExpressionBinder) -> BoundCall:
     """COUNT(a, b): the rows without NULL in them; with DISTINCT, their different values."""
     values = [binder.bind(argument) for argument in call.arguments]
+    if call.is_distinct and any(value.type.kind is Kind.ARRAY for value in values):
+        raise not_yet(call.node, "COUNT(DISTINCT ...) of several values with an ARRAY among them")
     if call.is_distinct:
         return BoundCall(Function.COUNT, build.call("concat", [part for value in values for part in _apart(value)]))
     is_whole = build.call("and", [build.call("is_not_null", [value]) for value in values])
@@ -147,7 +149,7 @@ def _boolean(call: Written, argument: Expression) -> Expression:
 
 
 def _ordered(call: Written, argument: Expression) -> Expression:
-    if argument.type.kind in (Kind.BOOLEAN, Kind.STRING):
+    if argument.type.kind in (Kind.BOOLEAN, Kind.STRING, Kind.ARRAY):
         raise fault(call.node, f"{call.name.upper()} needs a number or a time, but this is {argument.type}")
     return argument
 
@@ -226,15 +228,55 @@ def _string_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
         separator = bound.value if isinstance(bound, Literal) and bound.type == STRING else None
     if not isinstance(separator, str):
         raise fault(call.arguments[1], "the separator must be a text in quotes")
-    order = tuple(orderings(exp.Order(expressions=list(call.orders)), binder.bind, ()))
-    if len(order) == 1 and not order[0].at(0).is_descending and build.cast(order[0].expression, STRING) == value:
+    order = _orders(call, binder)
+    if len(order) == 1 and not order[0].is_descending and build.cast(order[0].expression, STRING) == value:
         order = ()  # that of the values, among which are no NULLs
-    if order and call.is_distinct:
+    return BoundCall(Function.STRING_AGG, value, parameter=separator, order=_checked(call, order))
+
+
+def _array_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
+    """Every value becomes an array of it alone, which is not NULL where the value is."""
+    call.takes(1)
+    value = binder.bind(call.arguments[0])
+    order = _orders(call, binder)
+    if len(order) == 1 and not order[0].is_descending and order[0].nulls_first and order[0].expression == value:
+        order = ()
+    return BoundCall(Function.ARRAY_AGG, build.call("array", [value]), order=_checked(call, order))
+
+
+def _collect(is_distinct: bool) -> Callable[[Written, ExpressionBinder], BoundCall]:
+    """Spark's own: NULLs are left out."""
+
+    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+        bound = _array_agg(call, binder)
+        assert isinstance(bound.argument, Call)
+        is_there = build.call("is_not_null", [bound.argument.arguments[0]])
+        return replace(bound, argument=_when(is_there, bound.argument), is_distinct=is_distinct)
+
+    return bind
+
+
+def over_no_rows(node: exp.Expr, value: Expression) -> Expression:
+    """The value of an aggregate, which is NULL where there are no values; COLLECT_LIST is an empty array there."""
+    if written(node).name not in ("collect_list", "collect_set"):
+        return value
+    return build.call("coalesce", [value, build.call("array", [])])
+
+
+def _orders(call: Written, binder: ExpressionBinder) -> tuple[Ordering, ...]:
+    return tuple(orderings(exp.Order(expressions=list(call.orders)), binder.bind, ()))
+
+
+def _checked(call: Written, order: tuple[Ordering, ...]) -> tuple[Ordering, ...]:
+    if order and (call.is_distinct or call.name == "collect_set"):
         raise fault(call.orders[0], "with DISTINCT, the order is that of the values", "leave ORDER BY out")
-    return BoundCall(Function.STRING_AGG, value, parameter=separator, order=order)
+    return order
 
 
-_ORDERED = ("mode", "percentile_cont", "percentile_disc", "string_agg", "listagg", "group_concat")
+_ORDERED = (
+    "mode", "percentile_cont", "percentile_disc", "string_agg", "listagg", "group_concat", "array_agg", "collect_list",
+    "collect_set",
+)  # fmt: skip
 _ONCE_OR_OFTEN = {
     Function.MIN, Function.MAX, Function.BIT_AND, Function.BIT_OR, Function.BOOL_AND, Function.BOOL_OR,
 }  # fmt: skip
@@ -268,6 +310,9 @@ _FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
     "string_agg": _string_agg,
     "listagg": _string_agg,
     "group_concat": _string_agg,
+    "array_agg": _array_agg,
+    "collect_list": _collect(is_distinct=False),
+    "collect_set": _collect(is_distinct=True),
     "bit_and": _of(Function.BIT_AND, _integer),
     "bit_or": _of(Function.BIT_OR, _integer),
     "bit_xor": _of(Function.BIT_XOR, _integer),

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 INSIDE = "an aggregate"  # the clause of an aggregate's argument
 _LATER = frozenset(
     """
-    approx_count_distinct approx_percentile array_agg collect_list collect_set corr covar_pop covar_samp kurtosis
-    percentile_approx skewness
+    approx_count_distinct approx_percentile corr covar_pop covar_samp kurtosis percentile_approx skewness
     """.split()  # noqa: SIM905
 )
 

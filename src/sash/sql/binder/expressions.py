@@ -12,6 +12,7 @@ from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.scalar.user_functions import UserFunction
 from sash.schema import BOOLEAN, DATE, STRING, TIMESTAMP, Kind
 from sash.sql.binder import calls, forms, literals
+from sash.sql.binder.aggregate_functions import over_no_rows
 from sash.sql.binder.conditions import constant
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
@@ -38,6 +39,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.DPipe: "concat",
     exp.Concat: "concat",
     exp.Coalesce: "coalesce",
+    exp.Array: "array",
     exp.BitwiseAnd: "bit_and",
     exp.BitwiseOr: "bit_or",
     exp.BitwiseXor: "bit_xor",
@@ -65,6 +67,7 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.Trim: forms.trim,
     exp.Substring: forms.substring,
     exp.StrPosition: forms.position,
+    exp.Bracket: forms.subscript,
     exp.Paren: lambda binder, node: binder.bind(node.this),
     exp.Column: lambda binder, node: binder.column(node),
     exp.Anonymous: lambda binder, node: binder.function(node),
@@ -111,6 +114,8 @@ class ExpressionBinder:
             return forms.length(node, length)
         if isinstance(node.args.get("expression"), exp.Any | exp.All):
             return self._quantified(node)
+        if (found := forms.among(self, node)) is not None:
+            return found
         if (operator := _OPERATORS.get(type(node))) is not None:
             return self.call(node, operator, [self.bind(part) for part in node.iter_expressions()])
         if (form := _FORMS.get(type(node))) is not None:
@@ -178,10 +183,10 @@ class ExpressionBinder:
     def aggregate(self, node: exp.Expr) -> Expression:
         inner = ExpressionBinder(self.scope, calls.INSIDE)
         if (outside := calls.of_outer_query(node, inner)) is not None:
-            return outside
+            return over_no_rows(node, outside)
         if self.aggregates is None:
             raise calls.misplaced(node, self.clause)
-        return self.aggregates.add(node, inner)
+        return over_no_rows(node, self.aggregates.add(node, inner))
 
     def number(self, node: exp.Window) -> Expression:
         if self.numbered is None:

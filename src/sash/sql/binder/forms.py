@@ -86,6 +86,33 @@ def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
     return binder.call(node, "in", [binder.bind(part) for part in (node.this, *node.expressions)])
 
 
+def among(binder: ExpressionBinder, node: exp.Expr) -> Expression | None:
+    """x = ANY(array) and x <> ALL(array); None for anything else, as ANY(x) is also an aggregate."""
+    wanted = ("any", "some") if isinstance(node, exp.EQ) else ("all",) if isinstance(node, exp.NEQ) else ()
+    call = node.args.get("expression")
+    if not isinstance(call, exp.Anonymous) or call.name.lower() not in wanted or len(call.expressions) != 1:
+        return None
+    array = binder.bind(call.expressions[0])
+    if array.type.kind is not Kind.ARRAY:
+        return None
+    found = binder.call(node, "array_contains", [array, binder.bind(node.this)])
+    return binder.call(node, "not", [found]) if isinstance(node, exp.NEQ) else found
+
+
+def subscript(binder: ExpressionBinder, node: exp.Bracket) -> Expression:
+    """a[1], and a[2:3] for a part of an array; the first place is 1."""
+    if len(node.expressions) != 1:
+        raise fault(node, "expected one place in the brackets", "write a[1], or a[2:3]")
+    array, place = binder.bind(node.this), node.expressions[0]
+    if not isinstance(place, exp.Slice):
+        return binder.call(node, "element_at", [array, binder.bind(place)])
+    ends = [
+        Literal(otherwise, INT) if part is None else binder.bind(part)
+        for part, otherwise in ((place.this, 1), (place.expression, -1))
+    ]
+    return binder.call(node, "array_slice", [array, *ends])
+
+
 def between(binder: ExpressionBinder, node: exp.Between) -> Expression:
     only(node, ("this", "low", "high"))
     value, low, high = (binder.bind(node.args[part]) for part in ("this", "low", "high"))

@@ -14,7 +14,7 @@ from decimal import Decimal
 from sash.logical.nodes import Join, Plan, Project
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns, remap
-from sash.schema import Kind
+from sash.schema import Kind, Type
 from sash.sql.binder import projections
 from sash.sql.binder.conditions import TRUE, conjunction
 from sash.sql.binder.numbering import filtered
@@ -22,7 +22,7 @@ from sash.sql.binder.projections import cut
 
 Pair = tuple[Expression, Expression]
 
-_SOME: dict[Kind, object] = {  # a value in the place of NULL
+_SOME: dict[Kind, object] = {
     Kind.BOOLEAN: False,
     Kind.INT: 0,
     Kind.BIGINT: 0,
@@ -149,9 +149,16 @@ def _pairs(left: Part, right: Part, condition: Expression) -> tuple[Pair, ...]:
 
 
 def _null_safe(mine: Expression, theirs: Expression) -> tuple[Pair, ...]:
-    some = Literal(_SOME[mine.type.kind], mine.type)
+    some = _some(mine.type)
     missing = (build.call("is_null", [mine]), build.call("is_null", [theirs]))
     return (missing, (build.call("coalesce", [mine, some]), build.call("coalesce", [theirs, some])))
+
+
+def _some(type_: Type) -> Expression:
+    """A value in the place of NULL."""
+    if type_.kind is Kind.ARRAY:
+        return build.cast(build.call("array", []), type_)
+    return Literal(_SOME[type_.kind], type_)
 
 
 def with_columns(part: Part, expressions: Sequence[Expression]) -> tuple[Part, tuple[int, ...]]:

@@ -1,6 +1,7 @@
 """Aggregates that are made of others before rows are grouped.
 
     STRING_AGG(x ORDER BY y)     rows are numbered in that order within their group; then x in the order of the numbers
+    ARRAY_AGG(x ORDER BY y)      the same
     MODE() ... (ORDER BY x)      rows are counted by group and x; then the x beside the greatest count, joined with the group
 """
 

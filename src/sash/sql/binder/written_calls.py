@@ -60,7 +60,7 @@ class BoundCall:
     is_distinct: bool = False
     second: Expression | None = None
     parameter: object = None
-    order: tuple[Ordering, ...] = ()  # of STRING_AGG; becomes a number in the second argument
+    order: tuple[Ordering, ...] = ()  # of STRING_AGG and ARRAY_AGG; becomes a number in the second argument
 
     @property
     def expressions(self) -> list[Expression]:

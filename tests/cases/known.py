@@ -1,9 +1,6 @@
 """The cases that do not pass, each with the reason. A case that begins to pass must leave this list: its test says so."""
 
 _BY_REASON = {
-    "LATERAL with a function (GENERATE_SERIES) is missing": (
-        "script:materialize:github-11280.slt:29",
-    ),
     "LIMIT without ORDER BY: any rows are right; here the first of the full row, not of arrival": (
         "flink:limit",
     ),
@@ -16,9 +13,6 @@ _BY_REASON = {
     ),
     "a query named by WITH cannot name columns of the query that reads it": (
         "materialize:cte.slt:180",
-    ),
-    "arrays are missing": (
-        "risingwave:streaming/join/join.slt.part:193",
     ),
     "a DOUBLE cast to INT is cut as in Spark, not rounded as in PostgreSQL": (
         "script:risingwave:streaming/aggregate/hdr_approx_percentile.slt:170",

@@ -34,6 +34,7 @@ from sash.logical.over import Over
 from sash.logical.over_text import call_text
 from sash.logical.propagation import leaving
 from sash.logical.reached import Reached
+from sash.logical.unnest import Unnest
 from sash.scalar.nodes import Column, Expression
 
 
@@ -110,6 +111,8 @@ def _detail(plan: Plan) -> str:
             return _top(plan)
         case AsOf():
             return _as_of(plan)
+        case Unnest():
+            return f"{'OUTER ' * plan.is_outer}{_named(plan.array, plan.name, plan.input)}"
         case Reached():
             return ", ".join(_computed(plan.input, place) for place in plan.instants)
         case Over():

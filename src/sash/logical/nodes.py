@@ -13,6 +13,7 @@ from sash.logical.as_of import AsOf
 from sash.logical.over import Over
 from sash.logical.reached import Reached
 from sash.logical.streams import Updates
+from sash.logical.unnest import Unnest
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, DOUBLE, INT, Field, Kind, Schema, Type, decimal
@@ -384,7 +385,7 @@ Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window c
 
 Plan = (
     Stream | TableChanges | SingleRow | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Emit
-    | Aggregate
+    | Aggregate | Unnest
 )
 
 

@@ -35,6 +35,7 @@ from sash.logical.nodes import (
 from sash.logical.patterns import NEVER, STRICT, Leaving, Pattern, Signal, by_count, by_key, in_time
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive
+from sash.logical.unnest import Unnest
 from sash.scalar.nodes import Column, columns
 from sash.schema import MICROSECOND
 
@@ -63,6 +64,8 @@ def leaving(plan: Plan) -> Leaving:
         return _top(plan)
     if isinstance(plan, SingleRow):
         return NEVER
+    if isinstance(plan, Unnest):
+        return NEVER if leaving(plan.input) == NEVER else STRICT
     return _negation() if isinstance(plan, Minus) else STRICT
 
 

@@ -30,12 +30,14 @@ from sash.operators.sliding_sums import SlidingSums
 from sash.operators.snapshots import Snapshots
 from sash.operators.table_changes import TableChanges
 from sash.operators.top import top
+from sash.operators.unnest import Unnest
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
 from sash.physical import expiry_specs, paper_specs, specs
 from sash.physical.as_of import AsOfSpec
 from sash.physical.over import OverSpec
 from sash.physical.reached import ReachedSpec
 from sash.physical.specs import Spec
+from sash.physical.unnest import UnnestSpec
 
 _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.TimeWindowSpec: TimeWindow,
@@ -62,6 +64,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     OverSpec: Over,
     AsOfSpec: AsOf,
     ReachedSpec: Reached,
+    UnnestSpec: Unnest,
     specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
     specs.TableChangesSpec: TableChanges,

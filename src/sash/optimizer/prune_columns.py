@@ -37,6 +37,7 @@ from sash.logical.nodes import (
 )
 from sash.logical.over import Over
 from sash.logical.reached import Reached
+from sash.logical.unnest import Unnest
 from sash.optimizer.negation_and_joins import Matched, matched
 from sash.scalar.nodes import Column, Expression, columns, remap
 
@@ -63,6 +64,8 @@ def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
         return _aggregate(plan, wanted)
     if isinstance(plan, Reached):
         return _reached(plan, wanted)
+    if isinstance(plan, Unnest):
+        return _unnest(plan, wanted)
     if isinstance(plan, Over):
         return _over(plan, wanted)
     if isinstance(plan, Combine) and plan.how is Combination.UNION_ALL:
@@ -208,6 +211,15 @@ def _reached(plan: Reached, wanted: set[int]) -> tuple[Plan, Places]:
     told = Reached(below, tuple(places[place] for place in plan.instants))
     answers = {width + n: len(below.schema) + n for n in range(len(plan.instants))}
     return _narrow(told, places | answers, wanted)
+
+
+def _unnest(plan: Unnest, wanted: set[int]) -> tuple[Plan, Places]:
+    """How many rows there are is told by the array, whoever reads its elements."""
+    width = len(plan.input.schema)
+    below, places = _prune(plan.input, {c for c in wanted if c < width} | _read(plan.array))
+    apart = replace(plan, input=below, array=remap(plan.array, places))
+    made = {place: place - width + len(below.schema) for place in range(width, len(plan.schema))}
+    return _narrow(apart, places | made, wanted)
 
 
 def _over(plan: Over, wanted: set[int]) -> tuple[Plan, Places]:

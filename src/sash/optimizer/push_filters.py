@@ -38,6 +38,7 @@ from sash.logical.nodes import (
     scans,
 )
 from sash.logical.over import Over
+from sash.logical.unnest import Unnest
 from sash.optimizer.conditions import (
     conjunction,
     conjuncts,
@@ -91,6 +92,8 @@ def _under(plan: Plan, conditions: Conditions) -> Plan:
         return _under_groups(plan, conditions)
     if isinstance(plan, Window):
         return _under_window(plan, conditions)
+    if isinstance(plan, Unnest):
+        return _under_unnest(plan, conditions)
     return filtered(push_filters(plan), conditions)
 
 
@@ -100,6 +103,13 @@ def _under_project(plan: Project, conditions: Conditions) -> Plan:
     moved = [substituted(condition, plan.expressions) for condition in below]
     needed = [condition for condition in moved if constant(condition) is not True]
     return filtered(replace(plan, input=_under(plan.input, needed)), above)
+
+
+def _under_unnest(plan: Unnest, conditions: Conditions) -> Plan:
+    """What is not about the elements is asked before the array is taken apart."""
+    width = len(plan.input.schema)
+    below, above = parted(conditions, lambda condition: max(read(condition), default=0) < width)
+    return filtered(replace(plan, input=_under(plan.input, below)), above)
 
 
 def _under_join(plan: Join, conditions: Conditions) -> Plan:

@@ -19,9 +19,11 @@ from sash.physical.expiry_specs import DistinctSpec, LeavingJoinSpec
 from sash.physical.over import OverSpec
 from sash.physical.selectivity import selectivity
 from sash.physical.specs import PortSpec, Spec
+from sash.physical.unnest import UnnestSpec
 from sash.schema import FOREVER, SECOND
 
 LEAST = 1e-9
+ELEMENTS = 4.0  # of an array, as long as nobody has looked
 MOST_TAKEN_AWAY = 0.95  # of the left side of a negation: values are never so uniform that nothing is left
 
 
@@ -123,6 +125,11 @@ def _filter(spec: specs.FilterSpec, below: Estimate) -> Estimate:
 def _project(spec: specs.ProjectSpec, below: Estimate) -> Estimate:
     columns = (getattr(expression, "index", None) for expression in spec.expressions)
     return replace(below, values=tuple(below.rows if c is None else below.values[c] for c in columns))
+
+
+def _unnest(spec: UnnestSpec, below: Estimate) -> Estimate:
+    made = _plain(spec, below)
+    return replace(made, rate=below.rate * ELEMENTS, rows=below.rows * ELEMENTS)
 
 
 def _join(spec: specs.JoinSpec, left: Estimate, right: Estimate) -> Estimate:
@@ -234,6 +241,7 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.PartitionWindowSpec: _partition_window,
     specs.FilterSpec: _filter,
     specs.ProjectSpec: _project,
+    UnnestSpec: _unnest,
     specs.LookupSpec: _lookup,
     specs.SignedJoinSpec: _signed_join,
     specs.JoinSpec: _join,

@@ -45,6 +45,7 @@ from sash.logical.patterns import Pattern
 from sash.logical.reached import Reached
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
+from sash.logical.unnest import Unnest
 from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import suit_the_pattern, tell_the_time, wait_for_input
 from sash.physical.over import OverSpec
@@ -78,6 +79,7 @@ from sash.physical.specs import (
     beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
+from sash.physical.unnest import UnnestSpec
 from sash.scalar.nodes import Column
 from sash.schema import FOREVER, MICROSECOND
 
@@ -175,6 +177,8 @@ class Placement:
             sources = [place if place < width else None for place in range(len(plan.schema))]
             below = self.place(plan.input, _through(request, sources, width), at_least)
             return replace(below, spec=ReachedSpec(signed(below.spec), time_port(below.level), plan.instants))
+        if isinstance(plan, Unnest):
+            return self._unnest(plan, request, at_least)
         if isinstance(plan, Over):
             below = self.place(plan.input, within(plan.partition), at_least)
             return replace(below, spec=OverSpec(signed(below.spec), plan.partition, plan.order, plan.calls, plan.names))
@@ -206,6 +210,12 @@ class Placement:
         keys = tuple(tuple(sources.index(column) for column in key) for key in below.keys if set(key) <= set(sources))
         # No key left: rows are spread by something that the output does not show.
         return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, keys)
+
+    def _unnest(self, plan: Unnest, request: Request, at_least: int) -> Placed:
+        width = len(plan.input.schema)
+        sources = [place if place < width else None for place in range(len(plan.schema))]
+        below = self.place(plan.input, _through(request, sources, width), at_least)
+        return replace(below, spec=UnnestSpec(signed(below.spec), plan.array, plan.name, plan.place_name, plan.is_outer))
 
     def _table_changes(self, plan: TableChanges, request: Request, at_least: int) -> Placed:
         sources: list[int | None] = list(plan.columns)

@@ -32,6 +32,7 @@ from sash.physical.specs import (
     TableChangesSpec,
     TimeWindowSpec,
 )
+from sash.physical.unnest import UnnestSpec
 from sash.schema import FOREVER
 
 
@@ -138,6 +139,6 @@ def _borders(spec: Spec, known: Container[Spec]) -> Iterator[Spec]:
 def _can_be_told(spec: Spec) -> bool:
     if isinstance(spec, PortSpec):
         return True
-    if isinstance(spec, TimeWindowSpec | FilterSpec | ProjectSpec):  # they keep nothing
+    if isinstance(spec, TimeWindowSpec | FilterSpec | ProjectSpec | UnnestSpec):  # they keep nothing
         return _can_be_told(spec.inputs[0])
     return all(reach.is_bounded for reach in reaches(spec).values())

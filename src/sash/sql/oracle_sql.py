@@ -31,6 +31,7 @@ from sash.sql.catalog import Catalog
 from sash.sql.dialect import DefaultWindow, default_window
 from sash.sql.macros import expand_macros
 from sash.sql.oracle_aggregates import rewrite_aggregates
+from sash.sql.oracle_arrays import is_function, spell_arrays
 from sash.sql.oracle_as_of import keep_first_of_equals
 from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, OracleSequence
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
@@ -61,6 +62,7 @@ class _Standard(Spark):
 def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:
     """A query that binds, as DuckDB text and its inputs."""
     tree = expand_macros(query.tree, catalog).copy()
+    spell_arrays(tree)
     rewriter = _Rewriter(query, catalog)
     rewriter.query(tree, _Around())
     sql = _duckdb(tree)
@@ -192,6 +194,8 @@ class _Rewriter:
     def _part(self, node: exp.Expr, around: _Around) -> None:
         if isinstance(node, exp.Values):
             _name_columns(node)
+        if is_function(node):
+            return
         is_named = isinstance(node, exp.Table) and node.name.lower() in around.named
         if isinstance(node, exp.Table) and node.name.startswith("input_") and not node.meta:
             return  # replaced already

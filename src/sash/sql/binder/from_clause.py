@@ -25,6 +25,7 @@ from sash.sql.binder.outside import inside, is_of, is_tied, reads
 from sash.sql.binder.scope import Input, Scope
 from sash.sql.binder.sequences import sequence
 from sash.sql.binder.support import not_yet, only
+from sash.sql.binder.table_functions import bind_table_function, is_table_function
 from sash.sql.places import fault
 from sash.sql.stream_syntax import FOLLOWED_BY, MINUS, window_of
 
@@ -126,9 +127,11 @@ def _item(scope: Scope, node: exp.Expr, context: Context, bind_query: BindQuery)
     if (inner := _join_inside(node)) is not None:
         nested = _listed(scope.fenced(), *inner, context, bind_query)
         return scope.opened(nested.scope), _alone(nested, scope)
-    is_lateral = isinstance(node, exp.Lateral)
+    is_function = is_table_function(node)
+    is_lateral = isinstance(node, exp.Lateral) or is_function
     around = replace(context, outer=replace(scope, first=0)) if is_lateral else context
-    wider = _widened(scope, bind_input(node, around, bind_query), node)
+    item = bind_table_function(node, around) if is_function else bind_input(node, around, bind_query)
+    wider = _widened(scope, item, node)
     places = {column.index: place for place, column in enumerate(wider.columns(len(scope.inputs)))}
     return wider, Part(wider.inputs[-1].plan, places)
 

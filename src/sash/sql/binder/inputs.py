@@ -107,7 +107,7 @@ def _bare(node: exp.Expr, context: Context, bind_query: BindQuery) -> Input:
 def _lateral(node: exp.Lateral, context: Context, bind_query: BindQuery) -> Input:
     only(node, ("this", "alias"))
     if not isinstance(node.this, exp.Subquery):
-        raise not_yet(node, "LATERAL with a function")
+        raise not_yet(node, "LATERAL with this function")
     return Input(bind_query(node.this, context), "", "subquery")
 
 

@@ -20,6 +20,7 @@ from sash.sql.binder.joins import Late, Part, covers, is_from_outside, join_part
 from sash.sql.binder.outside import is_tied
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.subqueries import RIGHT, Subqueries
+from sash.sql.binder.table_functions import is_unnested, unnested
 from sash.sql.places import fault
 from sash.sql.stream_syntax import MINUS
 
@@ -56,7 +57,7 @@ class Joined:
         """All inputs joined, under the conditions of WHERE."""
         waiting, parts, own = list(conditions), [self.steps[0].part], list[Expression]()
         for place, step in enumerate(self.steps[1:], 1):
-            if step.kind != INNER or self._is_tied(step):
+            if step.kind != INNER or self._is_tied(step) or is_unnested(step.part, step.kind, step.conditions):
                 if all(later.kind in KEEPS_LEFT for later in self.steps[place:]):
                     known = {column for part in parts for column in part.places}
                     sunk = [c for c in waiting if covers(known, c) and not is_from_outside(c)]
@@ -79,6 +80,8 @@ class Joined:
             return as_of(left, step.part, step.conditions, step.node, step.kind == AS_OF_LEFT)
         if step.kind == MINUS:
             return _minus(left, step)
+        if is_unnested(step.part, step.kind, step.conditions):
+            return self._unnested(left, step)
         right, conditions = step.part, list(step.conditions)
         if self._is_tied(step):
             right, ties = self._beside(left, step)
@@ -91,6 +94,11 @@ class Joined:
         early = [condition for condition in conditions if condition not in late]
         joined = how(left, right, early, (lambda pairs: self._subqueries.kept(pairs, late)) if late else None)
         return replace(joined, places={number: at for number, at in joined.places.items() if number < RIGHT})
+
+    def _unnested(self, left: Part, step: Step) -> Part:
+        found = unnested(left, step.part, self._questions.level, is_outer=step.kind == "LEFT")
+        assert found is not None
+        return self._met([found], step.conditions if step.kind == INNER else ())
 
     def _told(self, side: Part, asking: Sequence[Column]) -> Part:
         """A side of a join with the subqueries of the condition that need nothing of the other."""

@@ -20,6 +20,7 @@ from typing import Any
 from sash.errors import SashError
 from sash.logical.nodes import Filter, Join, Plan, Project, Scan
 from sash.logical.reached import Reached
+from sash.logical.unnest import Unnest
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.schema import BIGINT, BOOLEAN, DATE, TIMESTAMP
@@ -52,6 +53,8 @@ def settle_time(plan: Plan) -> Plan:
     if isinstance(plan, Project) and any(map(reads_time, plan.expressions)):
         wide, expressions = _told(plan.input, [_answered(part) for part in plan.expressions])
         return Project(wide, tuple(expressions), plan.names)
+    if isinstance(plan, Unnest) and reads_time(plan.array):
+        raise _misplaced()
     if isinstance(plan, Join) and plan.residual is not None and reads_time(plan.residual):
         return _filter(Filter(replace(plan, residual=None), plan.residual))
     return plan

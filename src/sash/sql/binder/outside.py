@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sash.logical.nodes import Filter, Join, Plan, Project, Sequence, inputs
+from sash.logical.unnest import Unnest
 from sash.scalar.nodes import Call, Column, Expression, columns
 
 _BITS = 24
@@ -66,6 +67,8 @@ def reads(plan: Plan) -> Iterator[Expression]:
         yield plan.predicate
     elif isinstance(plan, Project):
         yield from plan.expressions
+    elif isinstance(plan, Unnest):
+        yield plan.array
     elif isinstance(plan, Join | Sequence) and plan.residual is not None:
         yield plan.residual
     for below in inputs(plan):

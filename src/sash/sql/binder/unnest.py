@@ -5,6 +5,7 @@ the rows that it would have with that value:
 
     Filter    k = v            v is k: a column more, and no filter         other conditions: joined with the values
     Project   v + 1            joined with the values
+    Unnest    v                joined with the values, which are taken apart
     Join                       equal in the variables that both sides have
     Combine                    each side with the variables of both
     Aggregate                  variables are keys; without keys, each value has its row: counts are 0 where there are no rows
@@ -36,6 +37,7 @@ from sash.logical.nodes import (
     Top,
 )
 from sash.logical.over import Over, OverCall, WindowFunction
+from sash.logical.unnest import Unnest
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Literal, remap
 from sash.schema import BIGINT
@@ -88,6 +90,9 @@ class Unnesting:
             return self._under(self.tied(plan.input), list(parts_of([plan.predicate])))
         if isinstance(plan, Project):
             return self._project(plan)
+        if isinstance(plan, Unnest):
+            below = self._with(self.tied(plan.input), self._read([plan.array]))
+            return replace(below, plan=replace(plan, input=below.plan, array=below.over(plan.array, self._level)))
         if isinstance(plan, Join):
             return self._join(plan)
         if isinstance(plan, Combine):

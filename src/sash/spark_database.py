@@ -37,6 +37,7 @@ from sash.tables import TableRows, changed_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 FILE_FORMATS = ("csv", "json", "parquet")
 
@@ -48,7 +49,8 @@ class SparkDatabase(Declarations):
         self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,
         output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
         base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
-        on_progress: Callable[[Progress], None] | None = None, backfill: bool = True,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, backfill: bool = True,
     ) -> None:
         super().__init__(base or Path.cwd(), expiry, schedule)
         self._spark = spark
@@ -60,7 +62,7 @@ class SparkDatabase(Declarations):
         self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start
         self._options = {
             "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
-            "on_progress": on_progress,
+            "on_progress": on_progress, "on_metrics": on_metrics,
         }
 
     def stream(self, name: str, frame: DataFrame) -> None:

@@ -223,6 +223,22 @@ class JobMetrics:
         return {"changes": view.changes, "delay": {"event_time": late.summary(), "wall_time": view.wall.summary()}}
 
 
+def totals(operators: Iterable[Mapping[str, Any]]) -> dict[str, int | None]:
+    """Of all operators of a shard, packed: numbers that can be added, but for the greatest delay."""
+    found = list(operators)
+    joins = [one for one in found if one["name"].endswith("Join")]
+    late = [one["delays"][0] for one in found if one["delays"] is not None]
+    positive, negative, messages = (sum(arc[n] for one in found for arc in one["arcs"][:-1]) for n in range(3))
+    return {
+        "positive": positive, "negative": negative, "messages": messages,
+        "probes": sum(one["numbers"][0] for one in found), "kept": sum(one["numbers"][1] for one in found),
+        "join_rows": sum(sum(arc) for one in joins for arc in one["arcs"][:-1]),
+        "join_work": int(SECOND * sum(one["seconds"] for one in joins)),
+        "delays": sum(numbers[0] for numbers in late), "delay_total": sum(numbers[1] for numbers in late),
+        "delay_maximum": max((numbers[2] for numbers in late), default=0),
+    }
+
+
 def _source(spec: Spec) -> str:
     """Where an arc begins: a stream by its name, an operator by its id, also behind an exchange."""
     if not isinstance(spec, PortSpec):

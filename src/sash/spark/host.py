@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,7 @@ from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.jobs import job_at, read_job
 from sash.spark.keeper import JOB, LEVELS, METRICS, STAGE, MakeEngine
+from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import offset_of
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
@@ -50,6 +52,7 @@ from sash.spark.versions import Versions
 
 POLL = 0.2  # seconds between two looks at a running query
 ALWAYS = {"processingTime": "0 seconds"}
+NAME = "sash"  # of the query, in Spark
 
 
 class SparkHost:
@@ -58,8 +61,8 @@ class SparkHost:
     def __init__(
         self, spark: SparkSession, job: Job, base: Path, checkpoint: Path | str | None = None,
         output: Path | str | None = None, batch_rows: int | None = None, flush: bool = True, until: int | None = None,
-        on_progress: Callable[[Progress], None] | None = None, *, frames: Mapping[str, DataFrame] | None = None,
-        make_engine: MakeEngine = Shard,
+        on_progress: Callable[[Progress], None] | None = None, *, on_metrics: OnMetrics | None = None,
+        frames: Mapping[str, DataFrame] | None = None, make_engine: MakeEngine = Shard,
     ) -> None:
         self.job = job
         self.progress = Progress()
@@ -68,6 +71,7 @@ class SparkHost:
         self._frames = dict(frames or {})
         self._flush = flush
         self._on_progress = on_progress
+        self._listener = None if on_metrics is None else MetricsListener(on_metrics)
         self._make_engine = make_engine
         self._temporary = tempfile.mkdtemp(prefix="sash-") if checkpoint is None else None
         folder = Folder.of(self._temporary or checkpoint or "")
@@ -89,6 +93,8 @@ class SparkHost:
         self._first = self._newest = job
         self.versions = Versions(folder, target)
         self._begin_with(self.versions.newest)
+        if self._listener is not None:
+            spark.streams.addListener(self._listener)
 
     @property
     def is_finished(self) -> bool:
@@ -169,6 +175,8 @@ class SparkHost:
     def close(self) -> None:
         """Stop, and delete what was only for this process."""
         self.stop()
+        if self._listener is not None:
+            self._spark.streams.removeListener(self._listener)
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
             shutil.rmtree(self._settings.arenas, ignore_errors=True)
@@ -279,9 +287,16 @@ class SparkHost:
                 self._spark, job, self._newest, settings, self._frames,
                 lambda level: stage(job, settings, level, self._make_engine),
             )
-            writer = packets.writeStream.foreachBatch(self._take).queryName("sash")
+            writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
             writer = writer.option("checkpointLocation", settings.checkpoint.child("spark").place)
             self._query = writer.trigger(**trigger).start()
+        if self._listener is not None:
+            self._listener.runs.add(UUID(str(self._query.runId)))
+
+    def _name(self) -> str:
+        """Of the query, for people; no two that run have the same."""
+        is_taken = any(query.name == NAME for query in self._spark.streams.active)
+        return f"{NAME}-{self._checkpoint.number[:8]}" if is_taken else NAME
 
     def _take(self, packets: DataFrame, batch: int) -> None:
         """Run a batch; add up what it tells."""
@@ -298,6 +313,8 @@ class SparkHost:
             self._measure([p for p in told if p.cargo is Cargo.FACTS and p.name == METRICS], now - self._told)
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
             self._told = now
+            if self._listener is not None:
+                self._listener.keep(batch, self.metrics())
             self._idle.saw(facts, time.time_ns() // 1000)
         if self._on_progress is not None:
             self._on_progress(self.progress)

@@ -16,6 +16,7 @@ from typing import Protocol
 from sash.errors import SashError
 from sash.physical.job import Job
 from sash.physical.specs import Spec
+from sash.runtime.metrics import totals
 from sash.runtime.packets import Cargo, Packet, facts_body, metrics_body
 from sash.runtime.shard import Shard
 from sash.schema import FOREVER
@@ -161,8 +162,13 @@ class Keeper:
             for packet in made:
                 if packet.cargo is Cargo.CHANGES:
                     changes[packet.name] = changes.get(packet.name, 0) + packet.batch().num_rows
-            body = metrics_body(engine.metrics(), changes)
-            made = [*made, Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, body)]
+            operators = engine.metrics()
+            told = facts_body(totals(operators) | {"failures": engine.failures.total})
+            made = [
+                *made,
+                Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, metrics_body(operators, changes)),
+                Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, told),
+            ]
         return made
 
     def _replay(self, arena: Arena, first: int, batch: int) -> int:

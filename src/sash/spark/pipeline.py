@@ -14,6 +14,7 @@ from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import to_everyone
 from sash.spark.folder import Folder
 from sash.spark.frames import pack_frame
+from sash.spark.observing import observed
 from sash.spark.settings import Settings, to_text
 from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
 from sash.spark.stage import MapArrow
@@ -61,7 +62,7 @@ def streaming(
     streams = {stream.name: stream for stream in (*newest.streams, *job.streams)}
     for name, frame in frames.items():
         packets = packets.unionByName(pack_frame(newest, streams[name], frame))
-    return _through_levels(packets, newest, make_stage)
+    return observed(_through_levels(packets, newest, make_stage))
 
 
 def look(spark: SparkSession, job: Job, make_stage: MakeStage) -> list[Packet]:

@@ -183,6 +183,10 @@ class Declarations(ABC):
         }
         return replace(plan_job(self.catalog.streams, views, shards, self.expiry), schedules=self._all_schedules())
 
+    def _set_schedule(self, schedule: str, view: str) -> None:
+        name, text = self._kept_view(view) if view else "", str(parse_schedule(schedule))
+        self._schedules = {**(self._schedules if view else {}), name: text}
+
     def _all_schedules(self) -> tuple[tuple[str, str], ...]:
         kept = {"": "", **{view.name: "" for view in self.materialized().values()}} if len(self._schedules) > 1 else {"": ""}
         return tuple((name, text) for name, text in self._schedules.items() if name in kept)

@@ -28,7 +28,6 @@ from sash.replan import Replanner
 from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.present import Present
-from sash.runtime.schedule import parse_schedule
 from sash.schema import BEGINNING
 from sash.sources.batches import batches
 from sash.sources.convert import convert
@@ -138,8 +137,7 @@ class Database(Declarations):
 
     def schedule(self, schedule: str, view: str = "") -> None:
         """Run operators in another order from now on: all of them, or those of a view. No answer depends on it."""
-        name, text = self._kept_view(view) if view else "", str(parse_schedule(schedule))
-        self._schedules = {**(self._schedules if view else {}), name: text}
+        self._set_schedule(schedule, view)
         if self._host is not None:
             self._host.reschedule(self._all_schedules())
 

@@ -100,6 +100,12 @@ class SparkDatabase(Declarations):
         host = self._started()
         host.advance(to if isinstance(to, int) else parse_instant(to, host.progress.event_time or 0))
 
+    def schedule(self, schedule: str, view: str = "") -> None:
+        """Run operators in another order, all of them or those of a view, from the next batch on. No answer depends on it."""
+        self._set_schedule(schedule, view)
+        if self._host is not None:
+            self._host.change(replace(self._host.newest, schedules=self._all_schedules()), "", self._fresh_job(), {})
+
     def write_answers(self) -> None:
         """Write the answer of every view into the output folder."""
         self._started().write_final()

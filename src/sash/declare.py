@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from sash.errors import SashError, choices
 from sash.logical.explain import explain_patterns
-from sash.logical.nodes import Plan
-from sash.logical.statistics import NOTHING_KNOWN
+from sash.logical.nodes import Plan, scans
+from sash.logical.statistics import NOTHING_KNOWN, Statistics
 from sash.logical.streams import StreamSpec
 from sash.logical.user_aggregates import UserAggregate
-from sash.physical.choose import choose
-from sash.physical.explain import explain_view
+from sash.physical.choose import Choice, choose
+from sash.physical.explain import Counts, explain_streams, explain_view
 from sash.physical.job import Job, plan_job
 from sash.physical.placement import Expiry
 from sash.queries import Queries
@@ -164,9 +164,14 @@ class Declarations(ABC):
             raise
         return True
 
+    @abstractmethod
     def analyze(self, view: str) -> str:
-        """How a view has run so far: what was counted beside what was expected."""
-        raise SashError("EXPLAIN ANALYZE is for the embedded engine", "leave ANALYZE out, or use sash explain --analyze")
+        """How a view has run so far: what was counted beside what was expected, and what its streams are like."""
+
+    def _analyzed(self, choice: Choice, shards: int, counted: Mapping[str, Counts], seen: Statistics) -> str:
+        streams = sorted({scan.name for scan in scans(choice.plan)})
+        table = explain_view(choice, self.expiry, self.statistics, counted, shards=shards)
+        return "\n\n".join([explain_patterns(choice.plan), table, explain_streams(streams, seen)])
 
     def explain(self, plan: Plan, view: str = "") -> str:
         """What a plan means, and how it will be run; of a view, with whom it shares operators."""

@@ -18,10 +18,7 @@ import pyarrow as pa
 
 from sash.declare import Declarations
 from sash.errors import SashError
-from sash.logical.explain import explain_patterns
-from sash.logical.nodes import scans
 from sash.logical.streams import Stamp, StreamSpec
-from sash.physical.explain import explain_streams, explain_view
 from sash.physical.job import Job
 from sash.physical.placement import Expiry
 from sash.replan import Replanner
@@ -183,12 +180,9 @@ class Database(Declarations):
         return self._running().metrics()
 
     def analyze(self, view: str) -> str:
-        """How a view has run so far: what was counted beside what was expected, and what its streams are like."""
         host, name = self._running(), self._kept_view(view)
         choice = self.queries.chosen(self._view(name).plan, 1, self.expiry, self.statistics)
-        streams = sorted({scan.name for scan in scans(choice.plan)})
-        table = explain_view(choice, self.expiry, self.statistics, host.counted(), shards=1)
-        return "\n\n".join([explain_patterns(choice.plan), table, explain_streams(streams, host.statistics())])
+        return self._analyzed(choice, 1, host.counted(), host.statistics())
 
     def failures(self) -> list[tuple[str, int, object]]:
         """Expressions that failed on a row and gave NULL: reason, count and an example."""

@@ -114,6 +114,11 @@ class SparkDatabase(Declarations):
         """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
         return self._started().metrics()
 
+    def analyze(self, view: str) -> str:
+        host, name = self._started(), self._kept_view(view)
+        choice = self.queries.chosen(self._view(name).plan, self._shards or 1, self.expiry, self.statistics)
+        return self._analyzed(choice, self._shards or 1, host.counted(), host.statistics())
+
     def view(self, name: str) -> Answer:
         """The live answer."""
         return Answer(self._started().view(self._kept_view(name)))

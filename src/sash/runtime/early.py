@@ -40,6 +40,11 @@ class Early:
             self._early -= int(gone.weight[is_early].sum())
 
     @property
+    def counts(self) -> tuple[int, int]:
+        """Rows that left early, and rows that left."""
+        return self._early, self._left
+
+    @property
     def share(self) -> float | None:
         return self._early / self._left if self._left else None
 

@@ -21,7 +21,7 @@ from sash.physical.specs import EmitSpec, Spec
 from sash.runtime.graph import Graph
 from sash.runtime.live import LiveView, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
-from sash.runtime.observing import StreamObserver, observed
+from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
@@ -240,14 +240,8 @@ class EmbeddedHost:
 
     def counted(self) -> dict[str, Counts]:
         """What every operator has done, for every second of the streams' time."""
-        seconds, now = self.elapsed, self._job_metrics.and_now(None, self._shard.metrics())
-        if not seconds:
-            return {}
-        early = self._shard.early()
-        return {
-            one.id: Counts(one.out.positive / seconds, float(one.state_rows), one.seconds * SECOND / seconds, early.get(one.id))
-            for one in now.operators()
-        }
+        now = self._job_metrics.and_now(None, self._shard.metrics())
+        return counted(now.operators(), self._shard.early(), self.elapsed)
 
     def _take_out(self, out: Sequence[Packet]) -> None:
         for packet in out:

@@ -118,6 +118,10 @@ class Graph:
         shares = {node.spec.fingerprint: node.early.share for node in self._nodes.values() if node.early is not None}
         return {name: share for name, share in shares.items() if share is not None}
 
+    def early_counts(self) -> dict[str, tuple[int, int]]:
+        """Of every negation: rows that left early, and rows that left."""
+        return {node.spec.fingerprint: node.early.counts for node in self._nodes.values() if node.early is not None}
+
     @property
     def nodes(self) -> tuple[Node, ...]:
         return tuple(self._cycle.nodes)

@@ -196,6 +196,12 @@ class JobMetrics:
         whole.tell(place, packed)
         return whole
 
+    def keep(self, specs: Iterable[Spec]) -> None:
+        """Forget operators that are no part of these."""
+        ids = {one.fingerprint for spec in specs for one in _all_specs(spec)}
+        for id_ in self._operators.keys() - ids:
+            del self._operators[id_], self._states[id_]
+
     def view(self, name: str) -> ViewMetrics:
         return self.views.setdefault(name, ViewMetrics())
 

@@ -6,13 +6,16 @@ The first rows of a stream are all looked at, later ones one in sixteen. Small b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pyarrow as pa
 
 from sash.logical.statistics import Counted, Statistics
 from sash.logical.streams import StreamSpec
+from sash.physical.explain import Counts
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.sketch import Sketch
+from sash.schema import SECOND
 
 FIRST_ROWS = 4096
 AT_ONCE = 256
@@ -47,6 +50,16 @@ class StreamObserver:
             for sketch, column in zip(self._sketches, samples.columns, strict=False):
                 sketch.add(column.combine_chunks())
 
+    def packed(self) -> dict[str, Any]:
+        """For a packet: what another one may add to what it has seen."""
+        return {"rows": self.rows, "sampled": self._sampled, "sketches": [sketch.packed() for sketch in self._sketches]}
+
+    def merge(self, packed: Mapping[str, Any]) -> None:
+        self.rows += packed["rows"]
+        self._sampled += packed["sampled"]
+        for sketch, other in zip(self._sketches, packed["sketches"], strict=True):
+            sketch.merge(Sketch.unpacked(other))
+
     def values(self) -> dict[tuple[str, str], float]:
         self._look()
         names = self.spec.schema.names
@@ -67,3 +80,13 @@ def observed(
     tables = {one.spec.name: float(one.rows) for one in streams if one.spec.is_table}
     counted = {one.id: Counted(one.out.positive / elapsed, premature=early.get(one.id)) for one in operators} if elapsed else {}
     return Statistics(rates, tables, distinct, counted)
+
+
+def counted(operators: Iterable[OperatorMetrics], early: Mapping[str, float], elapsed: float) -> dict[str, Counts]:
+    """What every operator has done, for every second of the streams' time."""
+    if not elapsed:
+        return {}
+    return {
+        one.id: Counts(one.out.positive / elapsed, float(one.state_rows), one.seconds * SECOND / elapsed, early.get(one.id))
+        for one in operators
+    }

@@ -51,17 +51,16 @@ class Packet:
         with pa.ipc.open_stream(self.body) as reader:
             return reader.read_next_batch()
 
-    def metrics(self) -> tuple[list[dict[str, Any]], dict[str, int]]:
-        told = json.loads(self.body)
-        return told["operators"], told["changes"]
+    def told(self) -> dict[str, Any]:
+        """What is in JSON, and more than numbers."""
+        return dict(json.loads(self.body))
 
     def facts(self) -> dict[str, int | None]:
         return dict(json.loads(self.body))
 
 
-def metrics_body(operators: list[dict[str, Any]], changes: dict[str, int]) -> bytes:
-    """What the operators of a shard did in a step, and how many changes its views had."""
-    return json.dumps({"operators": operators, "changes": changes}).encode()
+def told_body(told: dict[str, Any]) -> bytes:
+    return json.dumps(told).encode()
 
 
 def batch_body(batch: pa.RecordBatch) -> bytes:

@@ -82,6 +82,9 @@ class Shard:
     def early(self) -> dict[str, float]:
         return self._graph.early()
 
+    def early_counts(self) -> dict[str, tuple[int, int]]:
+        return self._graph.early_counts()
+
     def span(self, stream: str) -> tuple[int, int] | None:
         """The first and the greatest timestamp of a stream so far."""
         clock = self._clocks[stream]

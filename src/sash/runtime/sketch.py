@@ -33,6 +33,21 @@ class Sketch:
         self._rows += len(values)
         self._least = np.unique(np.concatenate([self._least, hashes(values)]))[:KEPT]
 
+    def merge(self, other: Sketch) -> None:
+        """The sketch of both samples together."""
+        self._rows += other._rows
+        self._least = np.unique(np.concatenate([self._least, other._least]))[:KEPT]
+
+    def packed(self) -> list[int]:
+        """For JSON."""
+        return [self._rows, *self._least.tolist()]
+
+    @staticmethod
+    def unpacked(numbers: list[int]) -> Sketch:
+        sketch = Sketch()
+        sketch._rows, sketch._least = numbers[0], np.array(numbers[1:], np.uint64)
+        return sketch
+
     @property
     def sampled(self) -> float:
         """Different values in the sample."""

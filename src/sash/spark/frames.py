@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame
 from sash.errors import SashError, choices
 from sash.logical.streams import StreamSpec
 from sash.physical.job import Job
+from sash.runtime.observing import StreamObserver
 from sash.runtime.packing import pack_split
 from sash.sources.convert import convert
-from sash.spark.offsets import is_stamped
+from sash.spark.offsets import is_stamped, sample
 from sash.spark.source import SPARK_SCHEMA
 from sash.spark.wire import to_batches
 
@@ -31,7 +32,10 @@ def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
         assert context is not None
         came = list(batches)
         result = convert(stream, pa.Table.from_batches(came) if came else stream.schema.arrow.empty_table())
-        yield from to_batches(pack_split(job, stream, context.partitionId(), result.batch, result.dead, None))
+        observer = StreamObserver(stream)
+        observer.saw(result.batch)
+        packets = pack_split(job, stream, context.partitionId(), result.batch, result.dead, None)
+        yield from to_batches([*packets, sample(observer)])
 
     return frame.select(*stream.schema.names).mapInArrow(pack, SPARK_SCHEMA)
 

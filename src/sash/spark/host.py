@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -24,14 +23,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
+from sash.logical.statistics import Statistics
+from sash.physical.explain import Counts
 from sash.physical.job import Job, View
 from sash.physical.reach import horizon
 from sash.runtime.live import LiveView
-from sash.runtime.metrics import JobMetrics
-from sash.runtime.packets import Cargo, Packet, changes_schema
+from sash.runtime.packets import Cargo, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
-from sash.schema import SECOND
 from sash.sources.listing import list_files
 from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint
@@ -40,7 +39,7 @@ from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.jobs import job_at, read_job
-from sash.spark.keeper import JOB, LEVELS, METRICS, STAGE, MakeEngine
+from sash.spark.keeper import JOB, LEVELS, STAGE, MakeEngine
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import offset_of
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
@@ -49,6 +48,7 @@ from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
 from sash.spark.versions import Versions
+from sash.spark.watching import Watch
 
 POLL = 0.2  # seconds between two looks at a running query
 ALWAYS = {"processingTime": "0 seconds"}
@@ -66,7 +66,6 @@ class SparkHost:
     ) -> None:
         self.job = job
         self.progress = Progress()
-        self._metrics = JobMetrics()
         self._spark = spark
         self._frames = dict(frames or {})
         self._flush = flush
@@ -93,6 +92,7 @@ class SparkHost:
         self._first = self._newest = job
         self.versions = Versions(folder, target)
         self._begin_with(self.versions.newest)
+        self._watch = Watch(self.job)
         if self._listener is not None:
             spark.streams.addListener(self._listener)
 
@@ -124,7 +124,7 @@ class SparkHost:
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
         self._begin(ALWAYS)
-        threading.Thread(target=self._watch, args=(self._query,), daemon=True).start()
+        threading.Thread(target=self._mind_the_idle, args=(self._query,), daemon=True).start()
 
     def drain(self) -> None:
         """Wait until all input that is there now, and all that was asked, has been answered."""
@@ -247,6 +247,7 @@ class SparkHost:
                 self._live[view.name] = self.versions.first_answer(view, before, batch, facts)
         self._live = {view.name: self._live[view.name] for view in self.job.views}
         self._idle.watch(self.job.streams, time.time_ns() // 1000, horizon(self.job))
+        self._watch.use(self.job)
         with self._adopted:
             self._number = number
             self._adopted.notify_all()
@@ -310,7 +311,7 @@ class SparkHost:
                     for name in self.job.names_like(packet.name):
                         answers[name].add(pa.Table.from_batches([packet.batch()]))
             now = time.monotonic()
-            self._measure([p for p in told if p.cargo is Cargo.FACTS and p.name == METRICS], now - self._told)
+            self._watch.saw(told, facts, now - self._told)
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
             self._told = now
             if self._listener is not None:
@@ -319,22 +320,22 @@ class SparkHost:
         if self._on_progress is not None:
             self._on_progress(self.progress)
 
-    def _measure(self, told: list[Packet], seconds: float) -> None:
-        """Every change of a batch took as long as the batch."""
-        for packet in told:
-            operators, changes = packet.metrics()
-            self._metrics.tell((packet.port, packet.shard), operators)
-            for name, count in changes.items():
-                view = self._metrics.view(name)
-                view.changes += count
-                view.wall.add(np.array([int(seconds * SECOND)]), count)
-
     def metrics(self) -> dict[str, Any]:
         """What operators, arcs and views have done in this run, over all shards, as plain data."""
         with self._between_batches:
-            return self._metrics.figures({view.name: view.spec for view in self.job.views})
+            return self._watch.figures(self.job)
 
-    def _watch(self, query: StreamingQuery) -> None:
+    def statistics(self) -> Statistics:
+        """What is known of the streams and operators by now."""
+        with self._between_batches:
+            return self._watch.statistics()
+
+    def counted(self) -> dict[str, Counts]:
+        """What every operator has done in this run, for every second of the streams' time."""
+        with self._between_batches:
+            return self._watch.counted()
+
+    def _mind_the_idle(self, query: StreamingQuery) -> None:
         """Let streams that have fallen silent follow the others, for as long as the query runs."""
         while self._query is query:
             time.sleep(POLL)

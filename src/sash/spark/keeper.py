@@ -17,7 +17,7 @@ from sash.errors import SashError
 from sash.physical.job import Job
 from sash.physical.specs import Spec
 from sash.runtime.metrics import totals
-from sash.runtime.packets import Cargo, Packet, facts_body, metrics_body
+from sash.runtime.packets import Cargo, Packet, facts_body, told_body
 from sash.runtime.shard import Shard
 from sash.schema import FOREVER
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
@@ -27,7 +27,7 @@ from sash.spark.settings import Settings
 from sash.spark.store import History
 from sash.state.arena import Arena
 
-GREATEST = "greatest of "  # a fact for every stream
+FIRST, GREATEST = "first of ", "greatest of "  # facts of every stream
 METRICS = "metrics"  # the name of what an engine tells about its operators
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
 JOB, LEVELS = "job", "levels"  # facts of the event that changes the job: its version, and how many levels it had before
@@ -163,11 +163,12 @@ class Keeper:
                 if packet.cargo is Cargo.CHANGES:
                     changes[packet.name] = changes.get(packet.name, 0) + packet.batch().num_rows
             operators = engine.metrics()
-            told = facts_body(totals(operators) | {"failures": engine.failures.total})
+            body = told_body({"operators": operators, "changes": changes, "early": engine.early_counts()})
+            facts = facts_body(totals(operators) | {"failures": engine.failures.total})
             made = [
                 *made,
-                Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, metrics_body(operators, changes)),
-                Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, told),
+                Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, body),
+                Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts),
             ]
         return made
 
@@ -220,6 +221,7 @@ def _size(packets: list[Packet]) -> int:
 def _input_facts(packets: list[Packet]) -> dict[str, int | None]:
     """Rows that came in, and the greatest timestamp of every stream; every shard knows, one tells."""
     greatest: dict[str, int] = {}
+    first: dict[str, int] = {}
     rows = 0
     for packet in packets:
         if packet.cargo is Cargo.SPLIT:
@@ -227,6 +229,8 @@ def _input_facts(packets: list[Packet]) -> dict[str, int | None]:
             rows += facts["rows"] or 0
             if facts["greatest"] is not None:
                 greatest[packet.name] = max(facts["greatest"], greatest.get(packet.name, facts["greatest"]))
+            if (least := facts.get("first")) is not None:
+                first[packet.name] = min(least, first.get(packet.name, least))
     is_end = any(packet.cargo is Cargo.CONTROL and packet.facts().get("end") for packet in packets)
-    by_stream = {f"{GREATEST}{name}": ts for name, ts in greatest.items()}
+    by_stream = {f"{GREATEST}{name}": ts for name, ts in greatest.items()} | {f"{FIRST}{name}": ts for name, ts in first.items()}
     return {"rows": rows, "greatest": max(greatest.values(), default=None), "end": int(is_end), **by_stream}

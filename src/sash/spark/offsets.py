@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
-from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.observing import StreamObserver
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body, told_body
 from sash.runtime.packing import NO_DEAD, pack_split, to_everyone
 from sash.sources.read import read
 from sash.sources.splits import Place, Split
@@ -26,6 +27,7 @@ TASK_SPLITS = 16
 SMALL_ROWS = 10_000  # a split of so few rows is not worth a task of its own
 TABLES = "tables"  # the folder of changes of tables
 NOT_FACTS = ("stream", "tables")  # of an event, what is told in other ways
+SAMPLE = "sample"  # the name of what tasks tell of the rows that they read
 CHANGE = 1 << 20  # changes of tables come after all splits of a batch
 
 
@@ -102,6 +104,7 @@ def shares(job: Job, offset: Offset) -> list[Share]:
 
 def packets_of(job: Job, share: Share, checkpoint: Folder) -> Iterator[Packet]:
     """Read and pack."""
+    observers: dict[str, StreamObserver] = {}
     for order, event in enumerate(share.events):
         facts = {key: value for key, value in event.items() if key not in NOT_FACTS}
         yield from to_everyone(job, Cargo.CONTROL, event.get("stream", ""), order, facts_body(facts))
@@ -110,7 +113,14 @@ def packets_of(job: Job, share: Share, checkpoint: Folder) -> Iterator[Packet]:
     for placed in share.splits:
         stream = job.stream(placed.split.stream)
         result = read(stream, placed.split)
+        observers.setdefault(stream.name, StreamObserver(stream)).saw(result.batch)
         yield from pack_split(job, stream, placed.order, result.batch, result.dead, placed.arrival)
+    yield from map(sample, observers.values())
+
+
+def sample(seen: StreamObserver) -> Packet:
+    """What the rows of a stream look like, for the driver."""
+    return Packet(OUTSIDE, 0, Cargo.FACTS, SAMPLE, -1, 0, told_body({"stream": seen.spec.name, **seen.packed()}))
 
 
 def _table_change(job: Job, table: str, order: int, data: pa.Buffer | None) -> Iterator[Packet]:

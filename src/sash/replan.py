@@ -7,11 +7,12 @@ the rows in memory, and goes on with the old plan wherever that does not give ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from sash.logical.statistics import Statistics
 from sash.logical.streams import StreamSpec
-from sash.physical.choose import better
+from sash.physical.choose import Choice, better
 from sash.physical.job import View
 from sash.physical.placement import Expiry
 from sash.queries import Queries
@@ -44,22 +45,31 @@ class Replanner:
         self, host: EmbeddedHost, queries: Queries, views: Iterable[ViewDefinition], streams: Iterable[StreamSpec]
     ) -> None:
         """Plan views anew where that is far cheaper."""
-        running = [(view, queries.choice_of(view.plan)) for view in views]
-        open_ = [(view, current) for view, current in running if current is not None and not current.is_only]
-        if not open_:
+        running = [view for view in views if (now := queries.choice_of(view.plan)) is not None and not now.is_only]
+        if not running:
             return
         statistics = host.stream_statistics()
         host.look_afresh()
+        for view, found in self.found(statistics, running, lambda view: queries.choice_of(view.plan), 1):
+            placed = View(view.name, *found.placed(1, Expiry.AUTO))
+            if host.replan(placed, streams):
+                queries.replanned(placed, view.plan, found)
+                self.times += 1
+
+    def found(
+        self, seen: Statistics, views: Iterable[ViewDefinition], current: Callable[[ViewDefinition], Choice | None], shards: int
+    ) -> Iterator[tuple[ViewDefinition, Choice]]:
+        """The views that another plan would be far cheaper for, and that plan."""
+        # Operators that run were counted, others not: to compare them, all are estimated alike.
+        statistics = replace(seen, operators={})
         if self._known is not None and not _is_far(self._known, statistics):
             return
         self._known = statistics
-        for view, current in open_:
-            found = better(view.plan, current, 1, Expiry.AUTO, statistics)
+        for view in views:
+            now = current(view)
+            found = None if now is None else better(view.plan, now, shards, Expiry.AUTO, statistics)
             if found is not None:
-                placed = View(view.name, *found.placed(1, Expiry.AUTO))
-                if host.replan(placed, streams):
-                    queries.replanned(placed, view.plan, found)
-                    self.times += 1
+                yield view, found
 
 
 def _is_far(one: Statistics, other: Statistics) -> bool:

@@ -19,20 +19,25 @@ import pyarrow as pa
 
 from sash.declare import Declarations
 from sash.errors import SashError
+from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
+from sash.physical.choose import Choice
 from sash.physical.job import Job, View
+from sash.physical.placement import Expiry
 from sash.physical.reach import parts
 from sash.physical.specs import PortSpec
+from sash.replan import Replanner
 from sash.runtime.progress import Progress
 from sash.session import Answer, parse_instant
 from sash.sources.batches import batches
 from sash.sources.read import read
 from sash.spark.host import SparkHost
+from sash.spark.trials import shown
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
 from sash.sql.define import define
 from sash.sql.parse import parse_statements
-from sash.sql.statements import Advance
+from sash.sql.statements import Advance, Statement
 from sash.tables import TableRows, changed_rows
 
 if TYPE_CHECKING:
@@ -60,6 +65,7 @@ class SparkDatabase(Declarations):
         self._backfill = backfill
         self._tables: dict[str, TableRows] = {}
         self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start
+        self._replanner = Replanner()
         self._options = {
             "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
             "on_progress": on_progress, "on_metrics": on_metrics,
@@ -104,7 +110,8 @@ class SparkDatabase(Declarations):
         """Run operators in another order, all of them or those of a view, from the next batch on. No answer depends on it."""
         self._set_schedule(schedule, view)
         if self._host is not None:
-            self._host.change(replace(self._host.newest, schedules=self._all_schedules()), "", self._fresh_job(), {})
+            schedules = self._all_schedules()
+            self._host.change(lambda job: replace(job, schedules=schedules), "", self._fresh_job(), {})
 
     def write_answers(self) -> None:
         """Write the answer of every view into the output folder."""
@@ -116,7 +123,7 @@ class SparkDatabase(Declarations):
 
     def analyze(self, view: str) -> str:
         host, name = self._started(), self._kept_view(view)
-        choice = self.queries.chosen(self._view(name).plan, self._shards or 1, self.expiry, self.statistics)
+        choice = host.choice_of(name) or self._chosen(self._view(name).plan)
         return self._analyzed(choice, self._shards or 1, host.counted(), host.statistics())
 
     def view(self, name: str) -> Answer:
@@ -154,8 +161,42 @@ class SparkDatabase(Declarations):
         for sql in host.versions.statements if job != host.newest and host.is_first(job) else ():
             for statement in parse_statements(sql):
                 define(statement, self.catalog)  # type: ignore[arg-type]
-        for view in host.newest.views:
+        for view in shown(host.newest):
             self.queries.add(view, self._view(view.name).plan)
+        host.on_batch = self._think_again if self.expiry is Expiry.AUTO and self._backfill else None
+
+    def _think_again(self, rows: int) -> None:
+        """Between two batches: try other plans, if the streams have come to look very different from what was thought."""
+        host = self._host
+        if host is None or not self._replanner.is_due(rows):
+            return
+        statistics, views = host.statistics(), [view for view in list(self.catalog.views.values()) if view.is_materialized]
+        host.look_afresh()
+        found = self._replanner.found(statistics, views, self._running_choice, self._shards or 1)
+        better = {View(view.name, *choice.placed(self._shards or 1, self.expiry)): choice for view, choice in found}
+        if better:
+            host.try_plans(better)
+
+    def _running_choice(self, view: ViewDefinition) -> Choice | None:
+        """How a view runs; None for one that does not share with older ones, and is not run as it would be by itself."""
+        assert self._host is not None
+        choice = self._host.choice_of(view.name) or self._chosen(view.plan)
+        running = {one.name: one.spec for one in self._host.newest.views}
+        return choice if running.get(view.name) == choice.placed(self._shards or 1, self.expiry)[0] else None
+
+    def _chosen(self, plan: Plan) -> Choice:
+        return self.queries.chosen(plan, self._shards or 1, self.expiry, self.statistics)
+
+    def _carry_out(self, statement: Statement) -> pa.Table | None:
+        self._follow_plans()
+        return super()._carry_out(statement)
+
+    def _follow_plans(self) -> None:
+        """Views may have been planned anew since the last statement."""
+        for view in shown(self._host.newest) if self._host is not None else ():
+            if view.name in self.queries.views and self.queries.views[view.name] != view:
+                self.queries.remove(view.name)
+                self.queries.add(view, self._view(view.name).plan)
 
     def _loaded(self, spark: SparkSession, names: set[str]) -> dict[str, DataFrame]:
         """Streams of any format that Spark knows and Sash does not read itself."""
@@ -184,19 +225,20 @@ class SparkDatabase(Declarations):
             view, self._shards or 1, self.expiry, self.statistics, self._host.versions.newest + 1, remembers=True
         )
         self._check_frames(placed)
-        job = self._host.newest.with_view(placed, self.catalog.streams.values())
-        known = {stream.name for stream in self._host.newest.streams}
-        new = [stream for stream in job.streams if stream.is_table and stream.name not in known]
+        streams, before = tuple(self.catalog.streams.values()), self._host.newest
+        known = {stream.name for stream in before.streams}
+        new = [s for s in before.with_view(placed, streams).streams if s.is_table and s.name not in known]
         tables = {stream.name: self._table(stream).rows() for stream in new}
         self.queries.add(placed, view.plan)
-        self._host.change(job, f"CREATE MATERIALIZED VIEW {view.name} AS {view.sql}", self._fresh_job(), tables)
+        sql = f"CREATE MATERIALIZED VIEW {view.name} AS {view.sql}"
+        self._host.change(lambda job: job.with_view(placed, streams), sql, self._fresh_job(), tables)
 
     def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
         if self._host is None:
             return
         self._must_remember()
         self.queries.remove(name)
-        self._host.change(self._host.newest.without_view(name), f"DROP VIEW {name}", self._fresh_job(), {})
+        self._host.change(lambda job: job.without_view(name), f"DROP VIEW {name}", self._fresh_job(), {})
 
     def complete_since(self, name: str) -> datetime | None:
         """From when on a view is right for all rows that ever came; None: never."""

@@ -24,13 +24,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
 from sash.logical.statistics import Statistics
+from sash.physical.choose import Choice
 from sash.physical.explain import Counts
 from sash.physical.job import Job, View
 from sash.physical.reach import horizon
 from sash.runtime.live import LiveView
-from sash.runtime.packets import Cargo, changes_schema
+from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
+from sash.schema import BEGINNING
 from sash.sources.listing import list_files
 from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint
@@ -39,7 +41,7 @@ from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.jobs import job_at, read_job
-from sash.spark.keeper import JOB, LEVELS, STAGE, MakeEngine
+from sash.spark.keeper import JOB, LEVELS, SINCE, STAGE, MakeEngine
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import offset_of
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
@@ -47,9 +49,11 @@ from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
+from sash.spark.trials import Trials, has_trials, is_trial, shown, trial_of, with_trials, without_trials
 from sash.spark.versions import Versions
 from sash.spark.watching import Watch
 
+ENGINE = ""  # the name of the facts of an engine
 POLL = 0.2  # seconds between two looks at a running query
 ALWAYS = {"processingTime": "0 seconds"}
 NAME = "sash"  # of the query, in Spark
@@ -90,6 +94,11 @@ class SparkHost:
         self._number = 0  # of the version of the job that runs
         self._adopted = threading.Condition()
         self._first = self._newest = job
+        self._changing = threading.RLock()  # held by who asks for another version
+        self._trials = Trials()
+        self._wanted: dict[str, Choice] = {}  # how the views that are tried would run
+        self._choices: dict[str, Choice] = {}  # how the views that were planned anew run
+        self.on_batch: Callable[[int], None] | None = None  # is told of the rows of every batch, and may try plans
         self.versions = Versions(folder, target)
         self._begin_with(self.versions.newest)
         self._watch = Watch(self.job)
@@ -140,21 +149,66 @@ class SparkHost:
         """Rows of a table come or go, by weight, where the input is when the next batch begins."""
         self._checkpoint.ask({"tables": self.versions.put_rows({name: change})})
 
-    def change(self, job: Job, sql: str, fresh: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
-        """Run another job from the next batch on, and wait for that batch if a query runs.
+    def change(self, make: Callable[[Job], Job], sql: str, fresh: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
+        """Run what is made of the job from the next batch on, and wait for that batch if a query runs.
 
         `fresh` is the job that the same views would be if they had been there from the beginning; tables that nobody has read so
         far have these rows.
         """
-        before, is_running, files = self._newest, self._query is not None, self.versions.put_rows(tables)
-        number, self._newest = self.versions.add(before, job, sql, fresh), job
-        if is_running and self._needs_another_query(before, job):
-            self.stop()
-        self._checkpoint.ask({JOB: number, LEVELS: before.levels, "tables": files})
+        files, is_running = self.versions.put_rows(tables), self._query is not None
+        with self._changing:
+            self._end_trials()
+            before, job = self._newest, make(self._newest)
+            self._choices = {name: self._choices[name] for name in self._choices if _is_kept(name, before, job)}
+            if is_running and self._needs_another_query(before, job):
+                self.stop()
+            number = self._ask_for(job, sql, fresh, files)
         if is_running:
             if self._query is None:
                 self.start()
             self._wait_for(number)
+
+    def try_plans(self, found: Mapping[View, Choice]) -> None:
+        """Let other plans run beside those of views; in a later batch they take over, if they give the same."""
+        with self._changing:
+            job = with_trials(self._newest, found, self._frames)
+            if job != self._newest:
+                self._wanted = {view.name: choice for view, choice in found.items()}
+                self._ask_for(job)
+
+    def choice_of(self, view: str) -> Choice | None:
+        """How a view runs, if it was planned anew."""
+        return self._choices.get(view)
+
+    def _ask_for(self, job: Job, sql: str = "", fresh: Job | None = None, files: Mapping[str, str] | None = None) -> int:
+        """Put a version of the job down, and the event that brings it; its number."""
+        before, self._newest = self._newest, job
+        number = self.versions.add(before, job, sql, fresh, self._choices)
+        self._checkpoint.ask({JOB: number, LEVELS: before.levels, "tables": dict(files or {})})
+        return number
+
+    def _end_trials(self) -> None:
+        """What is tried is given up."""
+        self._trials = Trials()
+        if has_trials(self._newest):
+            self._ask_for(without_trials(self._newest))
+
+    def _think(self, told: list[Packet], rows: int) -> None:
+        """After a batch: let trials come to their ends, and look for better plans; not while somebody changes the job."""
+        if self.progress.is_end or not self._changing.acquire(blocking=False):
+            return
+        try:
+            clocks = [p.facts()["clock"] for p in told if p.cargo is Cargo.FACTS and p.name == ENGINE]
+            over = self._trials.judged(min((clock for clock in clocks if clock is not None), default=BEGINNING), self._live)
+            if over:
+                exact = {name for name, is_exact in over.items() if is_exact}
+                self._choices |= {name: self._wanted[name] for name in exact}
+                self._trials.end(over)
+                self._ask_for(without_trials(self._newest, exact, over))
+            elif self.on_batch is not None and not has_trials(self._newest):
+                self.on_batch(rows)
+        finally:
+            self._changing.release()
 
     @property
     def newest(self) -> Job:
@@ -205,7 +259,7 @@ class SparkHost:
 
     def write_final(self) -> None:
         """Write the answer of every view to its file."""
-        for view in self.job.views:
+        for view in shown(self.job):
             write_answer(self._settings.output, view, self.final(view.name))
 
     def _open(self, folder: Folder, output: Folder, base: Path) -> Checkpoint:
@@ -224,7 +278,8 @@ class SparkHost:
         """The versions of the job: that of the first batch, that of the next one, and the newest, which may still be to come."""
         folder = self._settings.checkpoint
         if newest:
-            self._first, self._newest = read_job(folder, 0).job, read_job(folder, newest).job
+            version = read_job(folder, newest)
+            self._first, self._newest, self._choices = read_job(folder, 0).job, version.job, dict(version.choices)
             offset = offset_of(folder, self._version)
             self._number = 0 if offset is None else offset.job
             self.job = job_at(folder, self._number, self._first)
@@ -243,7 +298,12 @@ class SparkHost:
         had = {view.name: view for view in before.views}
         kept = {view.name for view in self.job.views if had.get(view.name) == view}
         for view in self.job.views:
-            if view.name not in kept:
+            if is_trial(view.name):
+                self._live.setdefault(view.name, LiveView(view.schema))
+                told = [fact[f"{SINCE}{view.name}"] for fact in facts if f"{SINCE}{view.name}" in fact]
+                if view.name not in had and view in self._newest.views:  # else it has been given up meanwhile
+                    self._trials.begin(view.name, told)
+            elif view.name not in kept and not _took_over(view, had):
                 self._live[view.name] = self.versions.first_answer(view, before, batch, facts)
         self._live = {view.name: self._live[view.name] for view in self.job.views}
         self._idle.watch(self.job.streams, time.time_ns() // 1000, horizon(self.job))
@@ -263,10 +323,10 @@ class SparkHost:
                     self._adopted.wait(POLL)
 
     def _view(self, name: str) -> View:
-        for view in self.job.views:
+        for view in shown(self.job):
             if view.name == name:
                 return view
-        raise SashError(f'unknown view "{name}"', f"views are: {choices(view.name for view in self.job.views)}")
+        raise SashError(f'unknown view "{name}"', f"views are: {choices(view.name for view in shown(self.job))}")
 
     def _run_bounded(self) -> None:
         with self._explained(), noted_interrupts() as interrupt:
@@ -280,6 +340,9 @@ class SparkHost:
 
     def _begin(self, trigger: Mapping[str, object]) -> None:
         self._held.enter_context(run_lock(self._settings.arenas))
+        with self._changing:
+            if not self._trials.since:
+                self._end_trials()  # of an earlier run
         self._started = self._told = time.monotonic()
         self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         job, settings = self._first, self._settings
@@ -310,13 +373,14 @@ class SparkHost:
                 if packet.cargo is Cargo.NET:
                     for name in self.job.names_like(packet.name):
                         answers[name].add(pa.Table.from_batches([packet.batch()]))
-            now = time.monotonic()
+            now, rows = time.monotonic(), self.progress.rows
             self._watch.saw(told, facts, now - self._told)
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
             self._told = now
             if self._listener is not None:
                 self._listener.keep(batch, self.metrics())
             self._idle.saw(facts, time.time_ns() // 1000)
+            self._think(told, self.progress.rows - rows)
         if self._on_progress is not None:
             self._on_progress(self.progress)
 
@@ -329,6 +393,11 @@ class SparkHost:
         """What is known of the streams and operators by now."""
         with self._between_batches:
             return self._watch.statistics()
+
+    def look_afresh(self) -> None:
+        """From now on statistics are about rows that are still to come."""
+        with self._between_batches:
+            self._watch.look_afresh()
 
     def counted(self) -> dict[str, Counts]:
         """What every operator has done in this run, for every second of the streams' time."""
@@ -356,7 +425,7 @@ class SparkHost:
         if not self._live:
             before = self._version + 1 if batch is None else batch
             self._live = {view.name: LiveView(view.schema) for view in self.job.views}
-            for view in self.job.views:
+            for view in shown(self.job):
                 self._live[view.name].add_changelog(read_changes(self._settings.output, view, before))
         return self._live
 
@@ -380,3 +449,14 @@ class SparkHost:
             yield
         except StreamingQueryException as failure:
             raise explain(failure) from None
+
+
+def _is_kept(name: str, before: Job, job: Job) -> bool:
+    """Whether a view goes on as it was."""
+    return any(view.name == name and view in before.views for view in job.views)
+
+
+def _took_over(view: View, had: Mapping[str, View]) -> bool:
+    """Whether a view goes on with the operators of its trial: it holds what it held."""
+    trial = had.get(trial_of(view.name))
+    return view.name in had and trial is not None and trial.spec == view.spec

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from pyspark import cloudpickle
 
+from sash.physical.choose import Choice
 from sash.physical.job import Job
 from sash.spark.folder import Folder
 
@@ -27,10 +29,11 @@ class JobVersion:
     job: Job
     sql: str
     fingerprint: dict[str, Any]
+    choices: Mapping[str, Choice] = field(default_factory=dict)  # of views that were planned anew
 
 
 def put_job(checkpoint: Folder, number: int, version: JobVersion) -> None:
-    job = base64.b64encode(cloudpickle.dumps(version.job)).decode()
+    job = base64.b64encode(cloudpickle.dumps((version.job, dict(version.choices)))).decode()
     text = json.dumps({"job": job, "sql": version.sql, "fingerprint": version.fingerprint})
     checkpoint.child("jobs").put(_name(number), [text.encode()])
 
@@ -40,7 +43,8 @@ def read_job(checkpoint: Folder, number: int) -> JobVersion:
     data = checkpoint.child("jobs").read(_name(number))
     assert data is not None, f"version {number} of the job is not on record"
     found = json.loads(bytes(data))
-    return JobVersion(cloudpickle.loads(base64.b64decode(found["job"])), found["sql"], found["fingerprint"])
+    job, chosen = cloudpickle.loads(base64.b64decode(found["job"]))
+    return JobVersion(job, found["sql"], found["fingerprint"], chosen)
 
 
 def newest_job(checkpoint: Folder) -> int:

@@ -25,6 +25,7 @@ from sash.spark.jobs import job_at
 from sash.spark.outputs import write_outputs
 from sash.spark.settings import Settings
 from sash.spark.store import History
+from sash.spark.trials import is_trial
 from sash.state.arena import Arena
 
 FIRST, GREATEST = "first of ", "greatest of "  # facts of every stream
@@ -200,7 +201,8 @@ class Keeper:
 
     def _outside(self, made: list[Packet], batch: int, packets: list[Packet], arena: Arena) -> list[Packet]:
         """Write what is for the outside; keep the rest, and add the facts of this step."""
-        written = write_outputs(self.settings.output, batch, self.shard, made, self._job(arena).twins)
+        told = [packet for packet in made if packet.cargo is not Cargo.CHANGES or not is_trial(packet.name)]
+        written = write_outputs(self.settings.output, batch, self.shard, told, self._job(arena).twins)
         facts = written.facts() | {"state": arena.used, JOB: int(arena.array("job", (1,))[0])}
         if self.level == 1 and self.shard == 0:
             facts |= _input_facts(packets)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sash.physical.choose import Choice
 from sash.physical.job import Job, View
 from sash.runtime.live import LiveView
 from sash.runtime.packets import batch_body
@@ -18,6 +19,7 @@ from sash.spark.jobs import JobVersion, newest_job, put_job, read_job
 from sash.spark.keeper import JOB, SINCE
 from sash.spark.offsets import TABLES
 from sash.spark.outputs import copy_changes, prepare_view, read_changes
+from sash.spark.trials import shown
 
 COMPLETE = "complete"  # the folder that says from when on later views are complete
 
@@ -41,16 +43,20 @@ class Versions:
         """What was said to change the job, since its beginning."""
         return [read_job(self.checkpoint, number).sql for number in range(1, self.newest + 1)]
 
-    def add(self, before: Job, job: Job, sql: str, fresh: Job) -> int:
-        """Put another version down, and make room for the changes of its new views; its number."""
+    def add(self, before: Job, job: Job, sql: str, fresh: Job | None, choices: Mapping[str, Choice]) -> int:
+        """Put another version down, and make room for the changes of its new views; its number.
+
+        Without a `fresh` job, who begins with it must say what had to be said before.
+        """
         number = self.newest + 1
         if number == 1:
             put_job(self.checkpoint, 0, JobVersion(before, "", fingerprint(before)))
         had = {view.name for view in before.views}
-        for view in job.views:
+        for view in shown(job):
             if view.name not in had:
                 prepare_view(self.output, view)
-        put_job(self.checkpoint, number, JobVersion(job, sql, fingerprint(fresh)))
+        said = read_job(self.checkpoint, number - 1).fingerprint if fresh is None else fingerprint(fresh)
+        put_job(self.checkpoint, number, JobVersion(job, sql, said, choices))
         return number
 
     def put_rows(self, tables: Mapping[str, pa.RecordBatch]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from sash.runtime.packets import Cargo, Packet
 from sash.schema import SECOND
 from sash.spark.keeper import FIRST, GREATEST, METRICS
 from sash.spark.offsets import SAMPLE
+from sash.spark.trials import shown
 
 
 class Watch:
@@ -68,7 +69,7 @@ class Watch:
 
     def figures(self, job: Job) -> dict[str, Any]:
         """What operators, arcs and views have done, as plain data."""
-        return self._metrics.figures({view.name: view.spec for view in job.views})
+        return self._metrics.figures({view.name: view.spec for view in shown(job)})
 
     def look_afresh(self) -> None:
         """From now on statistics are about rows that are still to come."""

@@ -203,11 +203,13 @@ def made_call(
 class Bench:
     """A GROUP BY over columns of some types."""
 
-    def __init__(self, types: Sequence[Type], keys: Sequence[int], calls: Calls) -> None:
+    def __init__(
+        self, types: Sequence[Type], keys: Sequence[int], calls: Calls, kind: type[GroupBySpec] = GroupBySpec
+    ) -> None:
         columns = schema(*((f"c{place}", type_) for place, type_ in enumerate(types)))
         made = tuple(made_call(types, *call) for call in calls)
         names = tuple(f"o{place}" for place in range(len(keys) + len(made)))
-        self.spec = GroupBySpec(PortSpec(1, columns, Pattern.STRICT, ()), tuple(keys), made, names)
+        self.spec = kind(PortSpec(1, columns, Pattern.STRICT, ()), tuple(keys), made, names)
         self.layout = self.spec.input.layout
         self.arena = Arena.anonymous()
         self.attach()

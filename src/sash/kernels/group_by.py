@@ -17,6 +17,7 @@ from sash.deltas import Int64s
 from sash.kernels.adding import add_value
 from sash.kernels.aggregates import write_call
 from sash.kernels.compiling import inlined, kernel
+from sash.kernels.deques import slide_value
 from sash.kernels.exact_sum import canonical_double
 from sash.kernels.group_registers import FREE_GROUP, LAST, LIVE_GROUPS, LIVE_NODES, TOUCHED_GROUP, USED_GROUPS
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
@@ -26,6 +27,7 @@ from sash.kernels.settling import settle_nodes
 from sash.kernels.texts import make_texts
 from sash.physical.group_by import (
     BY_WIDE_DECIMAL,
+    DEQUE,
     FEED_BIT,
     FEED_KIND,
     FEED_LANE,
@@ -48,6 +50,7 @@ from sash.physical.group_by import (
     ROWS,
     SET_BESIDE,
     SET_IS_MAX,
+    SET_KIND,
     SET_ORDER,
     SHOWN,
     TAG,
@@ -105,7 +108,9 @@ def group_rows(
         if cells[group, LINK] == 0:
             cells[group, LINK] = registers[TOUCHED_GROUP]
             registers[TOUCHED_GROUP] = group
-        _feed(rows, row, weight[row], group, feeds, sets, ranges, registers, cells, nodes, beside, node_table)
+        _feed(
+            rows, row, weight[row], group, feeds, sets, ranges, registers, cells, nodes, beside, node_table, starts, lengths, heap
+        )
         row += 1
     return row, at
 
@@ -198,7 +203,7 @@ def _new_group(registers: Int64s, cells: Int64s) -> int:
 @inlined
 def _feed(
     rows: Int64s, row: int, weight: int, group: int, feeds: Int64s, sets: Int64s, ranges: Int64s, registers: Int64s,
-    cells: Int64s, nodes: Int64s, beside: Int64s, node_table: Int64s,
+    cells: Int64s, nodes: Int64s, beside: Int64s, node_table: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
 ) -> None:
     """Add what a row has to the cells and sets of its group."""
     cells[group, ROWS] += weight
@@ -216,28 +221,29 @@ def _feed(
         set_ = feeds[feed, FEED_PART]
         owner = group << OWNER_BITS | set_
         major, minor = to_order(sets[set_, SET_ORDER], sets[set_, SET_IS_MAX], low, high)
-        if sets[set_, SET_BESIDE] == NOTHING_BESIDE:
+        other_major, other_minor, is_there = 0, 0, 0
+        if sets[set_, SET_BESIDE] != NOTHING_BESIDE:
+            other_major, other_minor, is_there = _beside(rows, row, feeds, feed, sets, set_)
+        if sets[set_, SET_KIND] == DEQUE:
+            slide_value(
+                nodes, beside, registers, cells, group, sets, set_, major, minor, other_major, other_minor, is_there, weight,
+                starts, lengths, heap,
+            )
+        elif sets[set_, SET_BESIDE] == NOTHING_BESIDE:
             count_value(nodes, node_table, registers, owner, major, minor, weight)
         else:
-            _feed_pair(
-                rows, row, weight, feeds, feed, sets, set_, registers, nodes, beside, node_table, owner, major, minor
-            )
+            count_pair(nodes, beside, node_table, registers, owner, major, minor, other_major, other_minor, is_there, weight)
 
 
 @kernel
-def _feed_pair(
-    rows: Int64s, row: int, weight: int, feeds: Int64s, feed: int, sets: Int64s, set_: int, registers: Int64s,
-    nodes: Int64s, beside: Int64s, node_table: Int64s, owner: int, major: int, minor: int,
-) -> None:
+def _beside(rows: Int64s, row: int, feeds: Int64s, feed: int, sets: Int64s, set_: int) -> tuple[int, int, int]:
+    """The value beside another one, and whether it is there."""
     order, is_max, lane = sets[set_, SET_BESIDE], sets[set_, SET_IS_MAX], feeds[feed, FEED_OTHER_LANE]
-    other_major, other_minor = 0, 0
-    is_there = 1 - (rows[row, feeds[feed, FEED_OTHER_MASK]] >> feeds[feed, FEED_OTHER_BIT] & 1)
-    if is_there:
-        high = rows[row, lane + 1] if order == BY_WIDE_DECIMAL else 0
-        other_major, other_minor = to_order(order, is_max, rows[row, lane], high)
-    count_pair(
-        nodes, beside, node_table, registers, owner, major, minor, other_major, other_minor, is_there, weight
-    )
+    if rows[row, feeds[feed, FEED_OTHER_MASK]] >> feeds[feed, FEED_OTHER_BIT] & 1:
+        return 0, 0, 0
+    high = rows[row, lane + 1] if order == BY_WIDE_DECIMAL else 0
+    major, minor = to_order(order, is_max, rows[row, lane], high)
+    return major, minor, 1
 
 
 @inlined

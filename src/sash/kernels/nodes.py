@@ -1,8 +1,8 @@
 """The values of groups: for every group and set, its distinct values with the number of their rows.
 
-A node is a value of an owner (group and set), 64 bytes long; a hash table finds it. What lies beside a value, under
-MIN_BY and MAX_BY, is in an array of its own and is part of the value. Values are kept as (major, minor) such that their
-order is that of integers, turned round for MAX; only strings are compared by their bytes.
+A node is a value of an owner (group and set), 64 bytes long; a hash table finds it. (Those of deques are not looked for:
+`deques.py`.) What lies beside a value, under MIN_BY and MAX_BY, is in an array of its own and is part of the value. Values are
+kept as (major, minor) such that their order is that of integers, turned round for MAX; only strings are compared by their bytes.
 
 Inside an instant only the counts move. At its end every touched node is settled (`settling.py`): it enters the heap or
 the tree of its set, leaves it, or stays.
@@ -150,7 +150,7 @@ def count_value(
                 break
         slot = (slot + 1) & last
     if node == 0:
-        node = _new_node(nodes, registers, owner, major, minor)
+        node = new_node(nodes, registers, owner, major, minor)
         table[slot] = tag << 32 | node
     _touch(nodes, registers, node, weight)
 
@@ -174,7 +174,7 @@ def count_pair(
                 node = found
         slot = (slot + 1) & last
     if node == 0:
-        node = _new_node(nodes, registers, owner, major, minor)
+        node = new_node(nodes, registers, owner, major, minor)
         beside[node, BESIDE_MAJOR], beside[node, BESIDE_MINOR] = other_major, other_minor
         beside[node, BESIDE_THERE] = is_there
         table[slot] = tag << 32 | node
@@ -187,7 +187,7 @@ def _pair_tag(owner: int, major: int, minor: int, other_major: int, other_minor:
 
 
 @inlined
-def _new_node(nodes: Int64s, registers: Int64s, owner: int, major: int, minor: int) -> int:
+def new_node(nodes: Int64s, registers: Int64s, owner: int, major: int, minor: int) -> int:
     registers[LIVE_NODES] += 1
     node = registers[FREE_NODE]
     if node:
@@ -199,6 +199,15 @@ def _new_node(nodes: Int64s, registers: Int64s, owner: int, major: int, minor: i
     nodes[node, OWNER], nodes[node, MAJOR], nodes[node, MINOR] = owner, major, minor
     nodes[node, PREVIOUS] = OUTSIDE
     return node
+
+
+@inlined
+def free_node(nodes: Int64s, registers: Int64s, node: int) -> None:
+    for field in range(NODE_FIELDS):
+        nodes[node, field] = 0
+    nodes[node, NEXT] = registers[FREE_NODE]
+    registers[FREE_NODE] = node
+    registers[LIVE_NODES] -= 1
 
 
 @inlined
@@ -220,8 +229,4 @@ def forget_node(nodes: Int64s, beside: Int64s, table: Int64s, registers: Int64s,
         remove_entry(table, tag, node)
         for field in range(BESIDE_FIELDS):
             beside[node, field] = 0
-    for field in range(NODE_FIELDS):
-        nodes[node, field] = 0
-    nodes[node, NEXT] = registers[FREE_NODE]
-    registers[FREE_NODE] = node
-    registers[LIVE_NODES] -= 1
+    free_node(nodes, registers, node)

@@ -52,6 +52,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.LookupSpec: Lookup,
     specs.SignedLookupSpec: SignedLookup,
     specs.GroupBySpec: GroupBy,
+    specs.OrderedGroupBySpec: GroupBy,
     specs.SlidingGroupBySpec: SlidingSums,
     specs.BeginSpec: Begin,
     specs.InsertionsSpec: Insertions,

@@ -30,7 +30,7 @@ RING, CALENDAR = 300.0, 1000.0  # for a row that comes and goes
 JOIN_ROW, JOIN_PAIR = 1000.0, 700.0
 SIGNED_JOIN_ROW, SIGNED_JOIN_PAIR = 1500.0, 700.0
 LOOKUP_ROW = 500.0
-GROUP, GROUP_VALUES = 500.0, 1500.0
+GROUP, GROUP_DEQUES, GROUP_VALUES = 500.0, 700.0, 1500.0
 COMBINE, MINUS, TOP = 900.0, 350.0, 250.0  # the latter two for every step down a tree
 COUNT_WINDOW, PARTITION_WINDOW, JUMP = 250.0, 700.0, 150.0
 SEQUENCE, NET = 800.0, 200.0
@@ -100,6 +100,8 @@ class Costs:
                 return Cost(changes * (CALENDAR if below.pattern is Pattern.WEAK else RING), rows)
             case specs.SlidingGroupBySpec():
                 return Cost(2 * changes * GROUP, rows)
+            case specs.OrderedGroupBySpec():
+                return Cost(changes * GROUP_DEQUES, out.rows * _steps(rows / max(1.0, out.rows)))
             case specs.GroupBySpec():
                 return Cost(changes * (GROUP if _adds_up(spec) else GROUP_VALUES), out.rows if _adds_up(spec) else rows)
             case specs.TopSpec():

@@ -5,7 +5,7 @@ expiration stands an `Expire`. Here such a plan becomes what the strategy wants.
 placement lets every window send negative rows.
 
     auto              DISTINCT remembers only the youngest copy of a row; a join of two windows keeps no pairs; counts and sums
-                      know what each row added
+                      know what each row added; MIN and MAX keep only values that no later one takes the place of
     direct            as placed
     time-message      windows announce when rows leave; joins pass messages on without looking at their other side
     piggyback         the same, messages being merged with what follows them in an arc
@@ -41,14 +41,17 @@ from sash.physical.specs import (
     GroupBySpec,
     InsertionsSpec,
     JoinSpec,
+    JumpingWindowSpec,
     LookupSpec,
     MinusSpec,
+    OrderedGroupBySpec,
     PortSpec,
     ProjectSpec,
     SignedJoinSpec,
     SlidingGroupBySpec,
     SnapshotsSpec,
     Spec,
+    TimeWindowSpec,
     UnarySpec,
     UnionAllSpec,
 )
@@ -57,6 +60,7 @@ from sash.schema import FOREVER
 
 EXPIRING = (Pattern.WEAKEST, Pattern.WEAK)
 SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
+EXTREMES = (Function.MIN, Function.MAX, Function.ANY_VALUE, Function.MIN_BY, Function.MAX_BY)
 # What these give depends on when something leaves, or changes by time alone, not only on what is there.
 EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec, ReachedSpec)
 
@@ -66,7 +70,9 @@ def suit_the_pattern(spec: Spec) -> Spec:
     spec = over_inputs(spec, suit_the_pattern)
     if isinstance(spec, ExpireSpec):
         return _leaving_join(spec)
-    return _slide_sums(spec) if isinstance(spec, GroupBySpec) and spec.calls else _remember_the_youngest(spec)
+    if isinstance(spec, GroupBySpec):
+        return _in_order(spec) if spec.calls else _remember_the_youngest(spec)
+    return spec
 
 
 def _leaving_join(spec: ExpireSpec) -> Spec:
@@ -81,17 +87,29 @@ def _leaving_join(spec: ExpireSpec) -> Spec:
     return LeavingJoinSpec(join.left, join.right, join.left_keys, join.right_keys, columns, names)
 
 
-def _slide_sums(spec: GroupBySpec) -> Spec:
-    """Counts and sums by key of a window are told directly what leaves."""
-    if not isinstance(spec.input, ExpireSpec) or spec.input.input.pattern is not Pattern.WEAKEST or not spec.keys:
+def _in_order(spec: GroupBySpec) -> Spec:
+    """Counts and sums by key of a window are told directly what leaves; MIN and MAX need not be told which row it is."""
+    if not isinstance(spec.input, ExpireSpec) or spec.input.input.pattern is not Pattern.WEAKEST:
         return spec
-    is_additive = group_tables(spec).is_additive
-    return SlidingGroupBySpec(spec.input.input, spec.keys, spec.calls, spec.names) if is_additive else spec
+    if spec.keys and group_tables(spec).is_additive:
+        return SlidingGroupBySpec(spec.input.input, spec.keys, spec.calls, spec.names)
+    if any(call.function in EXTREMES for call in spec.calls) and _all_leave(spec.input.input):
+        return OrderedGroupBySpec(spec.input, spec.keys, spec.calls, spec.names, spec.streams)
+    return spec
 
 
-def _remember_the_youngest(spec: Spec) -> Spec:
+def _all_leave(spec: Spec) -> bool:
+    """Whether rows that leave in order have none between them that stay."""
+    if isinstance(spec, UnionAllSpec):
+        return all(below.pattern is Pattern.WEAKEST and _all_leave(below) for below in spec.inputs)
+    if isinstance(spec, PortSpec):
+        return spec.source is not None and _all_leave(spec.source)
+    return isinstance(spec, TimeWindowSpec | JumpingWindowSpec) or _all_leave(spec.inputs[0])
+
+
+def _remember_the_youngest(spec: GroupBySpec) -> Spec:
     """DISTINCT over rows that carry their expiry need not see them leave."""
-    if not isinstance(spec, GroupBySpec) or spec.calls or not spec.keys or not isinstance(spec.input, ExpireSpec):
+    if not spec.keys or not isinstance(spec.input, ExpireSpec):
         return spec
     below = spec.input.input
     columns = tuple(Column(key, below.schema.types[key], below.schema.names[key]) for key in spec.keys)

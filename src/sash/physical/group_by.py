@@ -7,7 +7,7 @@ cells, calls say how an output column is made from them; calls over one column s
 
 What cannot be added up is kept value by value, in sets: the distinct values of a group with the number of their rows.
 
-    MIN, MAX, MIN_BY, MAX_BY           ->   a heap
+    MIN, MAX, MIN_BY, MAX_BY           ->   a heap; where rows leave in the order they came, a deque
     MEDIAN, PERCENTILE_*, STRING_AGG   ->   a tree that knows ranks (also of ARRAY_AGG and the users' own aggregates)
     SUM(DISTINCT x)                    ->   a plain set; a value that enters or leaves it goes on to its feeds
 """
@@ -31,8 +31,10 @@ COUNT, SUM_INTEGER, SUM_DECIMAL, SUM_DOUBLE, AVG_INTEGER, AVG_DECIMAL, AVG_DOUBL
 BESIDE_EXTREME, VARIANCE_EXACT, VARIANCE_DOUBLE, CONTINUOUS, DISCRETE, TEXT = 8, 9, 10, 11, 12, 13
 ALL_TRUE, ANY_TRUE, BITS_AND, BITS_OR, BITS_XOR = 14, 15, 16, 17, 18
 
-# Sets. A heap has one cell: its root. A tree of ranks has two: its root, and a number that moves when the set changes.
-PLAIN, HEAP, RANKED = 0, 1, 2
+# Sets. A heap has one cell: its root. A tree of ranks has two: its root, and a number that moves when the set changes. A deque
+# has four: its first and its last value, and how many values ever came and left.
+PLAIN, HEAP, RANKED, DEQUE = 0, 1, 2, 3
+SET_CELLS = (0, 1, 2, 4)
 
 # How values are ordered.
 BY_INTEGER, BY_DOUBLE, BY_WIDE_DECIMAL, BY_STRING = 0, 1, 2, 3

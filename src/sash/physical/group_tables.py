@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sash.deltas import MASK_BITS, Int64s
 from sash.logical.nodes import AggregateCall, Function
 from sash.physical import group_by as words
-from sash.physical.specs import GroupBySpec
+from sash.physical.specs import GroupBySpec, OrderedGroupBySpec
 from sash.schema import Kind, Type
 
 VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
@@ -64,6 +64,7 @@ class _TableBuilder:
     def __init__(self, spec: GroupBySpec) -> None:
         self.spec = spec
         self.input, self.output = spec.input.layout, spec.layout
+        self.extremes = words.DEQUE if isinstance(spec, OrderedGroupBySpec) else words.HEAP
         self.cells = words.FIRST_CELL
         self.ranges = 0
         self.separators = b""
@@ -108,9 +109,9 @@ class _TableBuilder:
             return words.COUNT, words.ROWS, 0, []
         function, column, type_ = call.function, call.argument, call.argument_type
         if function in (Function.MIN, Function.MAX, Function.ANY_VALUE):
-            return words.EXTREME, *self._set(words.HEAP, column, type_, function is Function.MAX), []
+            return words.EXTREME, *self._set(self.extremes, column, type_, function is Function.MAX), []
         if function in (Function.MIN_BY, Function.MAX_BY):
-            return words.BESIDE_EXTREME, *self._pairs(call), []
+            return words.BESIDE_EXTREME, *self._pairs(call, self.extremes), []
         if function in (Function.MEDIAN, Function.PERCENTILE_CONT, *DISCRETE):
             kind = words.DISCRETE if function in DISCRETE else words.CONTINUOUS
             at = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
@@ -150,7 +151,7 @@ class _TableBuilder:
         self.cells += 2
         return self.cells - 2, part, [root, start, len(self.separators), int(is_list)]
 
-    def _pairs(self, call: AggregateCall, kind: int = words.HEAP) -> tuple[int, int]:
+    def _pairs(self, call: AggregateCall, kind: int) -> tuple[int, int]:
         """The set is ordered by the second column; the argument lies beside it, and decides among equals."""
         assert call.argument is not None and call.argument_type is not None
         assert call.second is not None and call.second_type is not None
@@ -174,7 +175,7 @@ class _TableBuilder:
         self, kind: int, column: int, type_: Type, is_max: bool, is_distinct: bool, beside: int, other: list[int]
     ) -> tuple[int, int]:
         cell, place = self.cells, len(self.sets)
-        self.cells += {words.PLAIN: 0, words.HEAP: 1, words.RANKED: 2}[kind]
+        self.cells += words.SET_CELLS[kind]
         self.sets.append([kind, _order(type_), int(is_max), cell, int(is_distinct), beside])
         self.feeds.append([words.FEED_VALUE, *self._source(column), cell, place, type_.lanes, -1, *other])
         return cell, place

@@ -270,6 +270,11 @@ class GroupBySpec(UnarySpec):
 
 
 @dataclass(frozen=True)
+class OrderedGroupBySpec(GroupBySpec):
+    """Groups of signed changes whose rows leave in the order they came: a least value needs no values that leave before it."""
+
+
+@dataclass(frozen=True)
 class SlidingGroupBySpec(GroupBySpec):
     """Groups of rows that carry their expiry and leave in the order they came: counts and sums by key."""
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sash.bench.bars import draw_bars
 from sash.bench.report import Options, Report, span
-from sash.bench.windows import BareRunner, Input, Measured, Query, checksum, make_input, measure
+from sash.bench.windows import EXTREMES, BareRunner, Input, Measured, Query, checksum, make_input, measure
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
 from sash.kernels import bare, bare_two
@@ -37,6 +37,7 @@ JOIN = "SELECT a.k, a.v, b.v AS w FROM a [] JOIN b [] ON a.k = b.k"
 JOIN_GROUP = "SELECT a.k, COUNT(*) AS n, SUM(b.v) AS s FROM a [] JOIN b [] ON a.k = b.k GROUP BY a.k"
 WORKLOADS = (
     Query("count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare.bare_group, 1, 10_000),
+    EXTREMES,
     Query("join", JOIN, bare_two.bare_join, 2, KEYS),
     Query("distinct", "SELECT DISTINCT k FROM a []", bare.bare_distinct, 1, KEYS),
     Query("except all", "SELECT k FROM a [] EXCEPT ALL SELECT k FROM b []", bare_two.bare_except, 2, KEYS),

@@ -1,8 +1,8 @@
 """The engine against bare loops, over windows of growing size.
 
 One thread, from encoded rows to the net changes of every instant. Both are given the same rows in the same steps; only the steps
-after the window has filled are timed, in CPU time, so other work on the machine counts as little as can be. Both must give the
-same changes: their number and a checksum over rows, instants and weights.
+after the window has filled, and state has its size, are timed, in CPU time, so other work on the machine counts as little as can
+be. Both must give the same changes: their number and a checksum over rows, instants and weights.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from sash.bench.report import Options, Report, span
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
-from sash.kernels import bare, bare_two
+from sash.kernels import bare, bare_extremes, bare_two
 from sash.operators.changes import NetChanges
 from sash.physical.specs import PortSpec
 from sash.runtime.graph import Feed, Graph
@@ -51,14 +51,21 @@ class Query:
     streams: int
     keys: int | None = None  # None: as many as the window has rows
     is_keyed: bool = True  # whether the loop must know which rows belong together
+    lanes: int = bare.RING_LANES  # that the loop keeps of a row
+    cells: int = 4  # and of a key
 
     def statements(self, window: int) -> str:
         return STREAMS + self.sql.replace("[]", f"[RANGE {window * GAP} MICROSECONDS]")
 
 
+EXTREMES = Query(
+    "min and max", "SELECT k, MIN(v) AS lo, MAX(v) AS hi FROM a [] GROUP BY k", bare_extremes.bare_extremes, 1, keys=10_000,
+    lanes=bare_extremes.LANES, cells=bare_extremes.CELLS,
+)
 QUERIES = (
     Query("select", "SELECT k, v FROM a [] WHERE v < 500", bare.bare_select, 1, is_keyed=False),
     Query("count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare.bare_group, 1, keys=10_000),
+    EXTREMES,
     Query("distinct", "SELECT DISTINCT k FROM a []", bare.bare_distinct, 1),
     Query("join", "SELECT a.k, a.v, b.v AS w FROM a [] JOIN b [] ON a.k = b.k", bare_two.bare_join, 2),
     Query("union all", "SELECT k, v FROM a [] UNION ALL SELECT k, v FROM b []", bare_two.bare_union, 2, is_keyed=False),
@@ -96,6 +103,12 @@ class Input:
     def fill(self) -> int:
         """The instant at which the windows have filled."""
         return self.window * GAP
+
+    @property
+    def steady(self) -> int:
+        """The instant from which on nothing grows: a whole step was worked off over full windows. The last step is after it."""
+        last = int(max(rows[-1, 0] for rows in self.rows))
+        return min(self.fill + 2 * STEP * GAP, last)
 
     def steps(self) -> Iterator[tuple[int, list[Int64s]]]:
         """An instant and the rows before it, again and again."""
@@ -143,9 +156,9 @@ class BareRunner:
         longest = max(max(map(len, rows)) for _, rows in steps)
         ring = 1 << (2 * input_.window + longest).bit_length()
         keys = input_.query.keys or input_.window
-        self._registers, self._rings = np.zeros(4, np.int64), np.zeros((2 * ring, bare.RING_LANES), np.int64)
-        self._known, self._counts = np.zeros((1 + (2 << keys.bit_length()), 2), np.int64), np.zeros((keys, 4), np.int64)
-        self._numbers = [np.zeros(longest, np.int64) for _ in range(2)]
+        self._registers, self._rings = _zeros(4), _zeros((2 * ring, input_.query.lanes))
+        self._known, self._counts = _zeros((1 + (2 << keys.bit_length()), 2)), _zeros((keys, input_.query.cells))
+        self._numbers = [_zeros(longest) for _ in range(2)]
         room = max(ROOM, 4 * input_.window // keys) * len(input_.rows) * longest + 1024
         width = EngineRunner(input_)._view.layout.width
         self._out = Delta.room(room, width)
@@ -158,6 +171,11 @@ class BareRunner:
             rows[0], rows[-1], *numbers, self._size, now, self._registers, self._rings, self._counts, out.rows, out.ts, out.weight
         )
         return out.slice(0, count)
+
+
+def _zeros(shape: int | tuple[int, ...]) -> Int64s:
+    """Written, so that the system has handed out the memory before it is needed, as it has that of the engine's state."""
+    return np.full(shape, 0, np.int64)
 
 
 def run(options: Options) -> list[Report]:
@@ -210,12 +228,12 @@ def measure(query: Query, window: int, repeat: int = 5, least_rows: int | None =
 
 
 def _nanoseconds(runner: Runner, input_: Input) -> float:
-    """CPU time of a row once the windows are full."""
+    """CPU time of a row once the windows are full and state has grown to its size."""
     spent, count = 0.0, 0
     for now, rows in input_.steps():
         started = time.process_time()
         runner.step(rows, now)
-        if now > input_.fill:
+        if now > input_.steady:
             spent += time.process_time() - started
             count += sum(map(len, rows))
     return 1e9 * spent / count

@@ -48,12 +48,15 @@ def line_of(rings: Int64s, side: int, row: int) -> int:
 
 
 @inlined
-def ask_for(
-    rings: Int64s, side: int, head: int, tail: int, numbers: Int64s, i: int, counts: Int64s
-) -> None:
-    """Ask for what later rows of a side need, those that come and those that leave."""
+def ask_coming(numbers: Int64s, i: int, counts: Int64s) -> None:
+    """Ask for what a row needs that will come later."""
     if i + NEAR < len(numbers):
         prefetch(counts, numbers[i + NEAR])
+
+
+@inlined
+def ask_leaving(rings: Int64s, side: int, head: int, tail: int, counts: Int64s) -> None:
+    """Ask for what a row of a side needs that will leave later."""
     if head + NEAR < tail:
         prefetch(counts, rings[line_of(rings, side, head + NEAR), NUMBER])
 
@@ -146,6 +149,7 @@ def bare_group(
     for i in range(len(left) + 1):
         limit = left[i, 0] if i < len(left) else now - 1
         while head < tail and rings[line_of(rings, 0, head), 0] + size <= limit:
+            ask_leaving(rings, 0, head, tail, counts)
             row = line_of(rings, 0, head)
             ts = rings[row, 0] + size
             number, key, value = rings[row, NUMBER], rings[row, KEY], rings[row, VALUE]
@@ -154,7 +158,7 @@ def bare_group(
         if i < len(left):
             enter_ring(rings, 0, tail, left, i, l_numbers[i])
             tail += 1
-            ask_for(rings, 0, head, tail, l_numbers, i, counts)
+            ask_coming(l_numbers, i, counts)
             n = _show_group(counts, l_numbers[i], left[i, KEY], 1, left[i, VALUE], limit, out_rows, out_ts, out_weight, n)
     registers[0], registers[1] = head, tail
     return n
@@ -170,6 +174,7 @@ def bare_distinct(
     for i in range(len(left) + 1):
         limit = left[i, 0] if i < len(left) else now - 1
         while head < tail and rings[line_of(rings, 0, head), 0] + size <= limit:
+            ask_leaving(rings, 0, head, tail, counts)
             row = line_of(rings, 0, head)
             key, number = rings[row, KEY], rings[row, NUMBER]
             counts[number, 0] -= 1
@@ -178,7 +183,7 @@ def bare_distinct(
             head += 1
         if i < len(left):
             number = l_numbers[i]
-            ask_for(rings, 0, head, tail, l_numbers, i, counts)
+            ask_coming(l_numbers, i, counts)
             enter_ring(rings, 0, tail, left, i, l_numbers[i])
             tail += 1
             counts[number, 0] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.bare import BEFORE, KEY, NUMBER, VALUE, ask_for, emit, enter_ring, line_of
+from sash.kernels.bare import BEFORE, KEY, NUMBER, VALUE, ask_coming, ask_leaving, emit, enter_ring, line_of
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.prefetching import FAR, NEAR, prefetch
 from sash.schema import FOREVER
@@ -88,18 +88,20 @@ def _combine_two(
             break
         side, count = 0, 1
         if what == LEAVES_LEFT:
+            ask_leaving(rings, 0, l_head, l_tail, counts)
             line, count = line_of(rings, 0, l_head), -1
             l_head += 1
         elif what == LEAVES_RIGHT:
+            ask_leaving(rings, 1, r_head, r_tail, counts)
             line, side, count = line_of(rings, 1, r_head), 1, -1
             r_head += 1
         elif what == COMES_LEFT:
-            ask_for(rings, 0, l_head, l_tail, l_numbers, i, counts)
+            ask_coming(l_numbers, i, counts)
             line = enter_ring(rings, 0, l_tail, left, i, l_numbers[i])
             l_tail, i = l_tail + 1, i + 1
         else:
             side = 1
-            ask_for(rings, 1, r_head, r_tail, r_numbers, j, counts)
+            ask_coming(r_numbers, j, counts)
             line = enter_ring(rings, 1, r_tail, right, j, r_numbers[j])
             r_tail, j = r_tail + 1, j + 1
         number = rings[line, NUMBER]

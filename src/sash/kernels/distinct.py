@@ -1,6 +1,6 @@
 """The distinct rows of an input whose rows carry their expiry.
 
-    node   lanes of the row | greatest expiry of all its copies | the nodes before and after it in the order of leaving
+    node   lanes of the row | greatest expiry of all its copies | the nodes before and after it in the order of leaving | tag
 
 A row is shown while its youngest copy lives; older copies need not be remembered. Where rows leave in the order they came, the
 copy that comes is the last to leave: its node moves to the end of a list, and what is at the head goes first. Elsewhere a heap
@@ -12,15 +12,17 @@ from __future__ import annotations
 from sash.deltas import Int64s
 from sash.kernels.bag import find_node, give_back, take_node
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.hashing import HALF, hash_lanes, remove_entry, tag_of
+from sash.kernels.hashing import HALF, remove_entry
 from sash.kernels.heap import pop, push
-from sash.kernels.prefetching import look_ahead
+from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
 from sash.kernels.rows import copy_row
 from sash.schema import FOREVER
 
 # Registers, the first three being those of a bag: head and tail of the list (node + 1), alarms.
 HEAD, TAIL, ALARMS, REGISTERS = 3, 4, 5, 6
-GREATEST, BEFORE, AFTER, EXTRA = 0, 1, 2, 3  # lanes of a node after those of its row; neighbours as node + 1, 0 for nobody
+# Lanes of a node after those of its row: expiry of the youngest copy; neighbours as node + 1, 0 for nobody; its tag in the table.
+GREATEST, BEFORE, AFTER, TAG, EXTRA = 0, 1, 2, 3, 4
+SCOUTS = 64  # rows that leave until the scout starts again
 
 
 @inlined
@@ -48,6 +50,47 @@ def _link_last(node: int, width: int, registers: Int64s, nodes: Int64s) -> None:
 
 
 @inlined
+def _ask(nodes: Int64s, node: int) -> None:
+    prefetch(nodes, node)
+
+
+@inlined
+def _look_ahead(tags: Int64s, i: int, table: Int64s, nodes: Int64s) -> None:
+    last = len(table) - 1
+    if i + FAR < len(tags):
+        prefetch(table, tags[i + FAR] & last)
+        _ask(nodes, (table[tags[i + NEAR] & last] & HALF) - 1)
+
+
+@inlined
+def _ask_neighbours(tags: Int64s, i: int, width: int, table: Int64s, nodes: Int64s) -> None:
+    """A later row that is a copy will be taken from between its neighbours."""
+    if i + NEXT < len(tags):
+        node = (table[tags[i + NEXT] & len(table) - 1] & HALF) - 1
+        if node >= 0:
+            _ask(nodes, nodes[node, width + BEFORE] - 1)
+            _ask(nodes, nodes[node, width + AFTER] - 1)
+
+
+@inlined
+def _scout(scout: int, left: int, width: int, registers: Int64s, table: Int64s, nodes: Int64s) -> int:
+    """Ask for the node that leaves some nodes later, one further for each that leaves; the answer is where it is.
+
+    A copy may move it to the end of the list, so now and then the way is gone anew from the head.
+    """
+    if left % SCOUTS == 0:
+        scout = registers[HEAD]
+        for _ in range(NEXT):
+            if scout:
+                scout = nodes[scout - 1, width + AFTER]
+    if scout:
+        prefetch(table, nodes[scout - 1, width + TAG] & len(table) - 1)
+        scout = nodes[scout - 1, width + AFTER]
+        _ask(nodes, scout - 1)
+    return scout
+
+
+@inlined
 def _leave(
     node: int, instant: int, lanes: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s, out_rows: Int64s,
     out_ts: Int64s, out_weight: Int64s, n: int,
@@ -55,7 +98,7 @@ def _leave(
     for lane in range(len(lanes)):
         out_rows[n, lane] = nodes[node, lane]
     out_ts[n], out_weight[n] = instant, -1
-    remove_entry(table, tag_of(hash_lanes(nodes, node, lanes)), node + 1)
+    remove_entry(table, nodes[node, len(lanes) + TAG], node + 1)
     give_back(registers, free, node)
 
 
@@ -65,12 +108,14 @@ def distinct_in_order(
     registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """Stops when its output is full, and goes on at `cursor` in the next call, as `expire_fifo` does."""
-    width, n = len(lanes), 0
+    width, n, left, scout = len(lanes), 0, 0, 0
     while cursor[0] <= len(delta_ts) and n < len(out_ts):
         i = cursor[0]
         limit = delta_ts[i] if i < len(delta_ts) else now - 1
         while registers[HEAD] and nodes[registers[HEAD] - 1, width + GREATEST] <= limit and n < len(out_ts):
             node = registers[HEAD] - 1
+            scout = _scout(scout, left, width, registers, table, nodes)
+            left += 1
             _unlink(node, width, registers, nodes)
             _leave(
                 node, nodes[node, width + GREATEST], lanes, registers, table, nodes, free, out_rows, out_ts, out_weight, n
@@ -81,7 +126,8 @@ def distinct_in_order(
         cursor[0] = i + 1
         if i == len(delta_ts):
             break
-        look_ahead(tags, i, table, nodes)
+        _look_ahead(tags, i, table, nodes)
+        _ask_neighbours(tags, i, width, table, nodes)
         slot = find_node(delta_rows, i, lanes, tags[i], table, nodes, lanes)
         if table[slot]:
             node = (table[slot] & HALF) - 1
@@ -94,6 +140,7 @@ def distinct_in_order(
         else:
             node = take_node(registers, free)
             copy_row(delta_rows, i, nodes, node)
+            nodes[node, width + TAG] = tags[i]
             table[slot] = (tags[i] << 32) | (node + 1)
             copy_row(delta_rows, i, out_rows, n)
             out_ts[n], out_weight[n] = delta_ts[i], 1
@@ -131,7 +178,7 @@ def distinct_by_alarm(
         cursor[0] = i + 1
         if i == len(delta_ts):
             break
-        look_ahead(tags, i, table, nodes)
+        _look_ahead(tags, i, table, nodes)
         slot = find_node(delta_rows, i, lanes, tags[i], table, nodes, lanes)
         if table[slot]:
             node = (table[slot] & HALF) - 1
@@ -139,7 +186,7 @@ def distinct_by_alarm(
             continue
         node = take_node(registers, free)
         copy_row(delta_rows, i, nodes, node)
-        nodes[node, width + GREATEST] = delta_expiry[i]
+        nodes[node, width + GREATEST], nodes[node, width + TAG] = delta_expiry[i], tags[i]
         table[slot] = (tags[i] << 32) | (node + 1)
         if delta_expiry[i] != FOREVER:
             push(heap, registers[ALARMS], delta_expiry[i], node)

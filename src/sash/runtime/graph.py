@@ -18,6 +18,7 @@ from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
 from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec, below
+from sash.runtime.allocation import keep_freed_memory
 from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments
 from sash.runtime.cycle import Cycle, Watch
@@ -47,6 +48,7 @@ class Graph:
         self, sinks: Iterable[Spec], arena: Scopes, interner: Interner, failures: Failures, *, is_first_shard: bool = True,
         schedule: Schedule = AUTO,
     ) -> None:
+        keep_freed_memory()
         self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
         self._arena, self._interner, self._failures = arena, interner, failures
         self._nodes: dict[Spec, Node] = {}  # inputs always come before those who read them

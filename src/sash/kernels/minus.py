@@ -1,144 +1,200 @@
 """The youngest rows of every key that the other side leaves over.
 
-Rows of a key lie in one tree, the youngest first. Equal rows that came at different instants are chained in a ring: the table of
-rows names the youngest, its `younger` is the oldest, and so on back to it. So the one that leaves first is found at once.
+    key 7    oldest  a · b · c c · d  youngest      n = 5, m = 2: the youngest three are shown
+                             ^ border: one of two is shown; all that are younger are, none that is older
+
+Changes come in the order of time, and those of an instant in the order of rows, so what comes is the youngest of its key whatever
+the input is. A list in the order of age is enough then: a row is entered at its young end, any may leave, and one row more or
+less on the other side moves the border by one.
+
+Equal rows that came at different instants are chained in a ring: the table of rows names the youngest, which names the oldest,
+and so on back to it. So the one that leaves first is found at once.
 """
 
 from __future__ import annotations
 
 from sash.deltas import Int64s
+from sash.kernels import ranking
 from sash.kernels.bag import find_node
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.hashing import HALF, hash_lanes, remove_entry, tag_of
-from sash.kernels.ranking import (
-    AGAINST,
-    LIVE_NODES,
-    ROOT,
-    forget_if_empty,
-    free_node,
-    new_node,
-    partition_of,
-    write_key,
-    write_ranks,
-    write_shift,
-)
-from sash.kernels.rows import Bytes, copy_row
-from sash.kernels.tree import COUNT, TOTAL, add_count, find_row, insert_node, rank_of, remove_node
+from sash.kernels.hashing import HALF, remove_entry
+from sash.kernels.prefetching import look_ahead
+from sash.kernels.ranking import LIVE_NODES, LIVE_PARTITIONS, forget_if_empty, free_node, new_node, partition_of, write_key
+from sash.kernels.rows import copy_row
 
 LEFT, RIGHT, NEEDED, GONE = 0, 1, 2, 3  # of the cursor; GONE is how many of the leaving row at hand have left
+# Fields of a partition, those of `ranking.py` under other names: its youngest row, the rows of the other side, the oldest row of
+# which some are shown, how many are shown, how many there are.
+YOUNGEST, AGAINST, BORDER, ALL_SHOWN, TOTAL = ranking.ROOT, ranking.AGAINST, ranking.TOUCHED, ranking.GROWTH, ranking.TAIL
+# Fields of a node, as many as a tree has: its neighbours in age, the next younger row that is equal, how often the row came at
+# its instant, how many of these are shown.
+OLDER, YOUNGER, EQUAL, COUNT, SHOWN = 0, 1, 2, 3, 4
 
 
 @kernel
 def minus_changes(
-    l_rows: Int64s, l_ts: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s, cursor: Int64s,
-    l_lanes: Int64s, l_nulls: Int64s, r_lanes: Int64s, r_nulls: Int64s, key: Int64s, key_lanes: Int64s, line: Int64s,
-    row_lanes: Int64s, orders: Int64s, registers: Int64s, table: Int64s, keys: Int64s, partitions: Int64s,
-    stored: Int64s, nodes: Int64s, row_table: Int64s, younger: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
-    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    l_rows: Int64s, l_ts: Int64s, l_weight: Int64s, l_tags: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s,
+    cursor: Int64s, l_lanes: Int64s, l_nulls: Int64s, r_lanes: Int64s, r_nulls: Int64s, key: Int64s, key_lanes: Int64s,
+    row_lanes: Int64s, registers: Int64s, table: Int64s, keys: Int64s, partitions: Int64s, stored: Int64s, nodes: Int64s,
+    row_table: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
-    """Change after change of both sides, what enters and leaves the first max(0, n - m) ranks of its key.
+    """Change after change of both sides, what enters and leaves the youngest max(0, n - m) rows of its key.
 
-    `stored` has one lane more than the rows: the instant a row came. `line` is one such row to work with.
+    Stops where there is no room for one more row, one more key, or NEEDED more changes.
     """
     n = 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
         i, j = cursor[LEFT], cursor[RIGHT]
         is_left = j >= len(r_ts) or (i < len(l_ts) and l_ts[i] <= r_ts[j])
         count = abs(l_weight[i]) - cursor[GONE] if is_left else abs(r_weight[j])
-        cursor[NEEDED] = 2 * min(count, registers[LIVE_NODES] + 1) + 1
-        if n + cursor[NEEDED] > len(out_ts):
+        cursor[NEEDED] = min(count, registers[LIVE_NODES] + 1) + 2
+        if n + cursor[NEEDED] > len(out_ts) or not _has_room(registers, table, partitions, nodes, row_table):
             return n
         if is_left:
+            look_ahead(l_tags, i, row_table, stored)
             write_key(l_rows, i, l_lanes, l_nulls, key)
         else:
             write_key(r_rows, j, r_lanes, r_nulls, key)
         partition = partition_of(key, key_lanes, registers, table, keys, partitions)
         if not is_left:
-            root, against = partitions[partition, ROOT], partitions[partition, AGAINST]
-            shown = max(0, nodes[root, TOTAL] - against)
-            left_over = max(0, nodes[root, TOTAL] - against - r_weight[j])
-            sign = 1 if left_over > shown else -1
-            n = write_ranks(
-                stored, nodes, root, min(shown, left_over), max(shown, left_over), sign, r_ts[j], out_rows, out_ts,
-                out_weight, n,
-            )
-            partitions[partition, AGAINST] = against + r_weight[j]
+            partitions[partition, AGAINST] += r_weight[j]
+            n = _move_border(partition, r_ts[j], partitions, stored, nodes, out_rows, out_ts, out_weight, n)
             cursor[RIGHT] = j + 1
         elif l_weight[i] > 0:
-            for lane in range(l_rows.shape[1]):
-                line[0, lane] = l_rows[i, lane]
-            line[0, l_rows.shape[1]] = l_ts[i]
-            n = _arrive(
-                line, count, partition, row_lanes, orders, registers, partitions, stored, nodes, row_table, younger,
-                starts, lengths, heap, out_rows, out_ts, out_weight, n,
-            )
+            shown = _arrive(l_rows, i, l_tags[i], count, partition, row_lanes, registers, partitions, stored, nodes, row_table)
+            if shown:
+                n = _write(l_rows, i, l_ts[i], shown, out_rows, out_ts, out_weight, n)
             cursor[LEFT] = i + 1
         else:
-            n, leaving = _depart(
-                l_rows, i, l_ts[i], count, partition, row_lanes, registers, partitions, stored, nodes, row_table,
-                younger, out_rows, out_ts, out_weight, n,
+            leaving, shown = _depart(
+                l_rows, i, l_tags[i], count, partition, row_lanes, registers, partitions, stored, nodes, row_table
             )
+            if shown:
+                n = _write(l_rows, i, l_ts[i], -shown, out_rows, out_ts, out_weight, n)
+            n = _move_border(partition, l_ts[i], partitions, stored, nodes, out_rows, out_ts, out_weight, n)
             cursor[GONE] += leaving
             if leaving == count:
                 cursor[LEFT], cursor[GONE] = i + 1, 0
-        forget_if_empty(partition, key_lanes, registers, table, keys, partitions)
+        if partitions[partition, YOUNGEST] == 0:
+            forget_if_empty(partition, key_lanes, registers, table, keys, partitions)
+    return n
+
+
+@inlined
+def _has_room(registers: Int64s, table: Int64s, partitions: Int64s, nodes: Int64s, row_table: Int64s) -> bool:
+    """For one more row and one more key; number 0 is nobody, and tables are half empty."""
+    rows, keys = registers[LIVE_NODES] + 1, registers[LIVE_PARTITIONS] + 1
+    return rows < len(nodes) and 2 * rows <= len(row_table) and keys < len(partitions) and 2 * keys < len(table)
+
+
+@inlined
+def _write(
+    rows: Int64s, i: int, ts: int, weight: int, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int
+) -> int:
+    for lane in range(out_rows.shape[1]):
+        out_rows[n, lane] = rows[i, lane]
+    out_ts[n], out_weight[n] = ts, weight
+    return n + 1
+
+
+@inlined
+def _wanted(partition: int, partitions: Int64s) -> int:
+    """How many are to be shown; fewer than none on the other side, which may be so within an instant, leave all."""
+    total = partitions[partition, TOTAL]
+    return min(total, max(0, total - partitions[partition, AGAINST]))
+
+
+@inlined
+def _move_border(
+    partition: int, ts: int, partitions: Int64s, stored: Int64s, nodes: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s, n: int,
+) -> int:
+    """Show more rows, or hide the oldest ones, until as many are shown as should be."""
+    wanted = _wanted(partition, partitions)
+    while partitions[partition, ALL_SHOWN] < wanted:
+        node = partitions[partition, BORDER]
+        if node == 0:
+            node = partitions[partition, YOUNGEST]
+        elif nodes[node, SHOWN] == nodes[node, COUNT]:
+            node = nodes[node, OLDER]
+        some = min(wanted - partitions[partition, ALL_SHOWN], nodes[node, COUNT] - nodes[node, SHOWN])
+        nodes[node, SHOWN] += some
+        partitions[partition, ALL_SHOWN] += some
+        partitions[partition, BORDER] = node
+        n = _write(stored, node, ts, some, out_rows, out_ts, out_weight, n)
+    while partitions[partition, ALL_SHOWN] > wanted:
+        node = partitions[partition, BORDER]
+        some = min(partitions[partition, ALL_SHOWN] - wanted, nodes[node, SHOWN])
+        nodes[node, SHOWN] -= some
+        partitions[partition, ALL_SHOWN] -= some
+        if nodes[node, SHOWN] == 0:
+            partitions[partition, BORDER] = nodes[node, YOUNGER]
+        n = _write(stored, node, ts, -some, out_rows, out_ts, out_weight, n)
     return n
 
 
 @inlined
 def _arrive(
-    line: Int64s, count: int, partition: int, row_lanes: Int64s, orders: Int64s, registers: Int64s, partitions: Int64s,
-    stored: Int64s, nodes: Int64s, row_table: Int64s, younger: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
-    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int,
+    rows: Int64s, i: int, tag: int, count: int, partition: int, row_lanes: Int64s, registers: Int64s, partitions: Int64s,
+    stored: Int64s, nodes: Int64s, row_table: Int64s,
 ) -> int:
-    """The row of `line` comes, `count` times."""
-    root, against = partitions[partition, ROOT], partitions[partition, AGAINST]
-    total, ts = nodes[root, TOTAL], line[0, line.shape[1] - 1]
-    _, rank, parent, order = find_row(line, 0, stored, nodes, root, orders, starts, lengths, heap)
-    n = write_shift(
-        line, 0, rank, count, stored, nodes, root, 0, max(0, total - against), 0, max(0, total + count - against), 1, ts,
-        out_rows, out_ts, out_weight, n,
-    )
+    """Row i comes, `count` times. What comes is shown before all others are; also says how many are."""
     node = new_node(registers, nodes)
-    copy_row(line, 0, stored, node)
-    partitions[partition, ROOT] = insert_node(nodes, root, node, parent, order, count)
-    tag = tag_of(hash_lanes(line, 0, row_lanes))
-    slot = find_node(line, 0, row_lanes, tag, row_table, stored, row_lanes)
+    copy_row(rows, i, stored, node)
+    youngest = partitions[partition, YOUNGEST]
+    if youngest:
+        nodes[youngest, YOUNGER] = node
+    partitions[partition, YOUNGEST] = node
+    partitions[partition, TOTAL] += count
+    shown = _wanted(partition, partitions) - partitions[partition, ALL_SHOWN]
+    if shown and partitions[partition, BORDER] == 0:
+        partitions[partition, BORDER] = node
+    partitions[partition, ALL_SHOWN] += shown
+    nodes[node, OLDER], nodes[node, YOUNGER], nodes[node, COUNT], nodes[node, SHOWN] = youngest, 0, count, shown
+    slot = find_node(rows, i, row_lanes, tag, row_table, stored, row_lanes)
     if row_table[slot]:
-        youngest = (row_table[slot] & HALF) - 1
-        younger[node], younger[youngest] = younger[youngest], node
+        equal = (row_table[slot] & HALF) - 1
+        nodes[node, EQUAL], nodes[equal, EQUAL] = nodes[equal, EQUAL], node
     else:
-        younger[node] = node
+        nodes[node, EQUAL] = node
     row_table[slot] = (tag << 32) | (node + 1)
-    return n
+    return shown
 
 
 @inlined
 def _depart(
-    rows: Int64s, i: int, ts: int, count: int, partition: int, row_lanes: Int64s, registers: Int64s, partitions: Int64s,
-    stored: Int64s, nodes: Int64s, row_table: Int64s, younger: Int64s, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s, n: int,
+    rows: Int64s, i: int, tag: int, count: int, partition: int, row_lanes: Int64s, registers: Int64s, partitions: Int64s,
+    stored: Int64s, nodes: Int64s, row_table: Int64s,
 ) -> tuple[int, int]:
-    """Of `count` times row i, those that came at the oldest instant go; also says how many."""
-    tag = tag_of(hash_lanes(rows, i, row_lanes))
+    """Of `count` times row i, those that came at the oldest instant go; says how many, and how many of them were shown."""
     slot = find_node(rows, i, row_lanes, tag, row_table, stored, row_lanes)
     if row_table[slot] == 0:
-        return n, count
-    youngest = (row_table[slot] & HALF) - 1
-    node = younger[youngest]
-    root, against = partitions[partition, ROOT], partitions[partition, AGAINST]
-    total, rank, leaving = nodes[root, TOTAL], rank_of(nodes, node), min(count, nodes[node, COUNT])
-    if nodes[node, COUNT] > leaving:
-        add_count(nodes, node, -leaving)
-    else:
-        root = remove_node(nodes, root, node)
-        younger[youngest] = younger[node]
-        if node == youngest:
+        return count, 0
+    newest = (row_table[slot] & HALF) - 1
+    node = nodes[newest, EQUAL]
+    leaving = min(count, nodes[node, COUNT])
+    nodes[node, COUNT] -= leaving
+    shown = max(0, nodes[node, SHOWN] - nodes[node, COUNT])
+    nodes[node, SHOWN] -= shown
+    partitions[partition, TOTAL] -= leaving
+    partitions[partition, ALL_SHOWN] -= shown
+    if partitions[partition, BORDER] == node and nodes[node, SHOWN] == 0:
+        partitions[partition, BORDER] = nodes[node, YOUNGER]
+    if nodes[node, COUNT] == 0:
+        _unlink(node, partition, partitions, nodes)
+        nodes[newest, EQUAL] = nodes[node, EQUAL]
+        if node == newest:
             remove_entry(row_table, tag, node + 1)
         free_node(registers, nodes, node)
-    partitions[partition, ROOT] = root
-    n = write_shift(
-        rows, i, rank, leaving, stored, nodes, root, 0, max(0, total - leaving - against), 0, max(0, total - against),
-        -1, ts, out_rows, out_ts, out_weight, n,
-    )
-    return n, leaving
+    return leaving, shown
+
+
+@inlined
+def _unlink(node: int, partition: int, partitions: Int64s, nodes: Int64s) -> None:
+    older, younger = nodes[node, OLDER], nodes[node, YOUNGER]
+    if older:
+        nodes[older, YOUNGER] = younger
+    if younger:
+        nodes[younger, OLDER] = older
+    else:
+        partitions[partition, YOUNGEST] = older

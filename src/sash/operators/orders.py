@@ -20,13 +20,6 @@ def row_order(layout: Layout, orders: Sequence[Order] = ()) -> Int64s:
     return _lines(layout, [*orders, *everything])
 
 
-def youngest_first(layout: Layout) -> Int64s:
-    """By the lane after the row, which holds an instant, then by the full row, both descending."""
-    instant = [[BY_INTEGER, layout.width, layout.values, NEVER_NULL, 1, 0]]
-    everything = [Order(column, is_descending=True, nulls_first=False) for column in range(len(layout.schema))]
-    return np.concatenate([np.array(instant, np.int64), _lines(layout, everything)])
-
-
 def next_instant_first(layout: Layout) -> Int64s:
     """By the lane after the row, which holds an instant, then by the full row, both ascending."""
     instant = [[BY_INTEGER, layout.width, layout.values, NEVER_NULL, 0, 0]]

@@ -56,7 +56,7 @@ _KEPT: dict[type[Spec], str] = {
     SlidingGroupBySpec: "one line per group, ring of what live rows added",
     SnapshotsSpec: "tree of rows in order",
     CombineSpec: "bag of rows with a count per side",
-    MinusSpec: "tree of left rows per key, the youngest first",
+    MinusSpec: "list of left rows per key, by age",
     TopSpec: "tree of rows in order, per partition",
     AsOfSpec: "tree of rows per side and key, in the order of what is compared",
     ReachedSpec: "tree of rows with an instant ahead, by the next one",

@@ -78,18 +78,13 @@ class Ranking:
 
 
 class AgedRanking(Ranking):
-    """A ranking of rows with the instant they came, as one more lane; equal rows of different instants are chained."""
+    """Rows in the order in which they came, found also by row. (`kernels/minus.py` draws them.)"""
 
     def __init__(self, layout: Layout, key: KeyColumns, scope: Scope, interner: Interner) -> None:
-        super().__init__(layout, key, scope, interner, extra=1)
+        super().__init__(layout, key, scope, interner)
         self.row_table = scope.array("row table", 2 * FIRST_ROOM)
-        self.younger = scope.array("younger", FIRST_ROOM)
 
     def reserve(self, rows: int, partitions: int) -> None:
         super().reserve(rows, partitions)
         if 2 * (len(self) + rows) > len(self.row_table):
             self.row_table = self._grown("row table", self.row_table, len(self) + rows)
-
-    def _resize(self, room: int) -> None:
-        super()._resize(room)
-        self.younger = self._scope.resize("younger", room)

@@ -118,7 +118,7 @@ def run(options: Options) -> list[Report]:
     notes = [
         f"{one.kind}: the first query took {1e3 * one.first_create:.1f} ms to create, {1e3 * one.first_batch:.1f} ms of CPU "
         f"a batch and {one.first_bytes / 1024:,.0f} KB, the last ones {1e3 * one.last_create:.1f} ms to create; "
-        f"{one.late_batches} of {one.batches} batches came late, {one.late_at_the_end} of the last {BATCHES}, with all queries there; "
+        f"{one.late_batches} of {one.batches} batches came late, of the last {BATCHES}, with all queries, {one.late_at_the_end}; "
         f"a core carries {f'{one.capacity:,}' if one.capacity else 'any number of'} such queries" for one in found
     ]
     title = f"Queries added one by one while {RATE:,} rows/s come, in batches of {BATCH_SECONDS} s (per cent: of the first one)"

@@ -50,16 +50,11 @@ def _link_last(node: int, width: int, registers: Int64s, nodes: Int64s) -> None:
 
 
 @inlined
-def _ask(nodes: Int64s, node: int) -> None:
-    prefetch(nodes, node)
-
-
-@inlined
 def _look_ahead(tags: Int64s, i: int, table: Int64s, nodes: Int64s) -> None:
     last = len(table) - 1
     if i + FAR < len(tags):
         prefetch(table, tags[i + FAR] & last)
-        _ask(nodes, (table[tags[i + NEAR] & last] & HALF) - 1)
+        prefetch(nodes, (table[tags[i + NEAR] & last] & HALF) - 1)
 
 
 @inlined
@@ -68,8 +63,8 @@ def _ask_neighbours(tags: Int64s, i: int, width: int, table: Int64s, nodes: Int6
     if i + NEXT < len(tags):
         node = (table[tags[i + NEXT] & len(table) - 1] & HALF) - 1
         if node >= 0:
-            _ask(nodes, nodes[node, width + BEFORE] - 1)
-            _ask(nodes, nodes[node, width + AFTER] - 1)
+            prefetch(nodes, nodes[node, width + BEFORE] - 1)
+            prefetch(nodes, nodes[node, width + AFTER] - 1)
 
 
 @inlined
@@ -86,7 +81,7 @@ def _scout(scout: int, left: int, width: int, registers: Int64s, table: Int64s, 
     if scout:
         prefetch(table, nodes[scout - 1, width + TAG] & len(table) - 1)
         scout = nodes[scout - 1, width + AFTER]
-        _ask(nodes, scout - 1)
+        prefetch(nodes, scout - 1)
     return scout
 
 

@@ -50,7 +50,7 @@ class Minus(Timeless):
             out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
             rows, ts, _, weight = out.room
             out.add(self._changes(left, tags, right, cursor, rows, ts, weight))
-        return self._net.settled(pieces.delta())
+        return self._net.per_instant(pieces.delta())
 
     def _changes(self, left: Delta, tags: Int64s, right: Delta, cursor: Int64s, *out: Int64s) -> int:
         ranking = self.ranking

@@ -60,7 +60,7 @@ PEERS = (
     Peer("duckdb", "duckdb_slides.py", ("duckdb", "pyarrow")),
     Peer("flink", "flink_sql.py", ("apache-flink",)),
     Peer("pathway", "pathway_tables.py", ("pathway",)),
-    Peer("bytewax", "bytewax_flow.py", ("bytewax", "pyarrow"), variant="2000"),
+    Peer("bytewax", "bytewax_flow.py", ("bytewax", "pyarrow"), variant="1000"),
 )
 NAMES = tuple(dict.fromkeys(peer.group for peer in PEERS))
 

@@ -11,7 +11,7 @@ _BY_REASON = {
     "mz_now() is a number that only Materialize has": (
         "materialize:temporal.slt:valid",
     ),
-    "a query named by WITH cannot name columns of the query that reads it": (
+    "its text for Spark has WITH above the query whose columns it names; as it was first written, inside, it passes": (
         "materialize:cte.slt:180",
     ),
     "a DOUBLE cast to INT is cut as in Spark, not rounded as in PostgreSQL": (

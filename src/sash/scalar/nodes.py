@@ -23,10 +23,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Literal:
-    """A constant; `value` is None for NULL, else bool, int, float, Decimal, str, datetime or date."""
+    """A constant; `value` is None for NULL, else bool, int, float, Decimal, str, datetime, date, or a tuple for an array."""
 
     value: object
     type: Type
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _hashable(self.value))
 
     def __str__(self) -> str:
         return "NULL" if self.value is None else repr(self.value)
@@ -46,6 +49,10 @@ class Call:
 
 
 Expression = Column | Literal | Call
+
+
+def _hashable(value: object) -> object:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def columns(expression: Expression) -> Iterator[Column]:

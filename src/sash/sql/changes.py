@@ -71,10 +71,10 @@ def _where(cursor: Cursor, source: Source) -> exp.Expr | None:
 
 
 def _expression(cursor: Cursor, source: Source, *ends: str) -> exp.Expr:
-    """Take an expression, up to one of these words outside of parentheses."""
+    """Take an expression, up to one of these words outside of parentheses and brackets."""
     start, depth = cursor.index, 0
     while cursor.current is not None and not (depth == 0 and any(cursor.sees(word) for word in ends)):
-        depth += 1 if cursor.sees("(") else -1 if cursor.sees(")") else 0
+        depth += any(map(cursor.sees, "([")) - any(map(cursor.sees, ")]"))
         cursor.index += 1
     if cursor.index == start:
         raise cursor.unexpected("an expression")

@@ -14,7 +14,7 @@ COUNT is how many values had come with it.
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.compiling import inlined, kernel
+from sash.kernels.compiling import inlined
 from sash.kernels.nodes import (
     BESIDE_FIELDS,
     BESIDE_MAJOR,
@@ -29,12 +29,22 @@ from sash.kernels.nodes import (
     is_before,
     new_node,
 )
-from sash.physical.group_by import NOTHING_BESIDE, SET_BESIDE, SET_CELL
+from sash.kernels.prefetching import prefetch
+from sash.physical.group_by import DEQUE, NOTHING_BESIDE, SET_BESIDE, SET_CELL, SET_KIND
 
 FIRST, LAST, CAME, LEFT = 0, 1, 2, 3  # cells of a deque
 
 
-@kernel
+@inlined
+def ask_deques(group: int, sets: Int64s, cells: Int64s, nodes: Int64s) -> None:
+    """Ask for both ends of the deques of a group."""
+    for set_ in range(len(sets)):
+        if sets[set_, SET_KIND] == DEQUE:
+            prefetch(nodes, cells[group, sets[set_, SET_CELL] + FIRST])
+            prefetch(nodes, cells[group, sets[set_, SET_CELL] + LAST])
+
+
+@inlined
 def slide_value(
     nodes: Int64s, beside: Int64s, registers: Int64s, cells: Int64s, group: int, sets: Int64s, set_: int, major: int, minor: int,
     other_major: int, other_minor: int, is_there: int, weight: int, starts: Int64s, lengths: Int64s, heap: Bytes,

@@ -17,12 +17,12 @@ from sash.deltas import Int64s
 from sash.kernels.adding import add_value
 from sash.kernels.aggregates import write_call
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.deques import slide_value
+from sash.kernels.deques import ask_deques, slide_value
 from sash.kernels.exact_sum import canonical_double
-from sash.kernels.group_registers import FREE_GROUP, LAST, LIVE_GROUPS, LIVE_NODES, TOUCHED_GROUP, USED_GROUPS
+from sash.kernels.group_registers import FREE_GROUP, LAST, LIVE_GROUPS, LIVE_NODES, TOUCHED_GROUP, TOUCHED_NODE, USED_GROUPS
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
 from sash.kernels.nodes import OWNER_BITS, count_pair, count_value, to_order
-from sash.kernels.prefetching import FAR, NEAR, prefetch
+from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
 from sash.kernels.settling import settle_nodes
 from sash.kernels.texts import make_texts
 from sash.physical.group_by import (
@@ -76,7 +76,7 @@ def group_rows(
     room, node_room = len(cells) - 1, len(nodes) - 1 - len(sets)
     while True:
         if registers[TOUCHED_GROUP] != LAST and (row == len(ts) or ts[row] != ts[row - 1]):
-            if len(sets):
+            if registers[TOUCHED_NODE] != LAST:
                 settle_nodes(
                     nodes, beside, node_table, registers, cells, sets, feeds, ranges, starts, lengths, heap
                 )
@@ -104,6 +104,8 @@ def group_rows(
         if row == len(ts) or registers[LIVE_GROUPS] >= room or registers[LIVE_NODES] > node_room:
             break
         _look_ahead(tags, row, table, cells, lines)
+        if row + NEXT < len(tags):
+            ask_deques(table[tags[row + NEXT] & len(table) - 1] & HALF, sets, cells, nodes)
         group = _find_group(rows, row, tags[row], keys, key_bits, key, registers, table, cells, lines)
         if cells[group, LINK] == 0:
             cells[group, LINK] = registers[TOUCHED_GROUP]

@@ -10,7 +10,7 @@ holds one alarm for every node; an alarm that rings too early is set anew.
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.bag import find_node, give_back, take_node
+from sash.kernels.bag import LIVE, find_node, give_back, take_node
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, remove_entry
 from sash.kernels.heap import pop, push
@@ -86,6 +86,12 @@ def _scout(scout: int, left: int, width: int, registers: Int64s, table: Int64s, 
 
 
 @inlined
+def _has_room(registers: Int64s, table: Int64s, nodes: Int64s) -> bool:
+    """For one more node."""
+    return registers[LIVE] < len(nodes) and 2 * registers[LIVE] + 2 <= len(table)
+
+
+@inlined
 def _leave(
     node: int, instant: int, lanes: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s, out_rows: Int64s,
     out_ts: Int64s, out_weight: Int64s, n: int,
@@ -102,7 +108,7 @@ def distinct_in_order(
     delta_rows: Int64s, delta_ts: Int64s, delta_expiry: Int64s, tags: Int64s, now: int, cursor: Int64s, lanes: Int64s,
     registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
-    """Stops when its output is full, and goes on at `cursor` in the next call, as `expire_fifo` does."""
+    """Stops when its output or the store is full, and goes on at `cursor` in the next call, as `expire_fifo` does."""
     width, n, left, scout = len(lanes), 0, 0, 0
     while cursor[0] <= len(delta_ts) and n < len(out_ts):
         i = cursor[0]
@@ -116,7 +122,7 @@ def distinct_in_order(
                 node, nodes[node, width + GREATEST], lanes, registers, table, nodes, free, out_rows, out_ts, out_weight, n
             )
             n += 1
-        if n == len(out_ts):
+        if n == len(out_ts) or not _has_room(registers, table, nodes):
             break
         cursor[0] = i + 1
         if i == len(delta_ts):
@@ -168,7 +174,7 @@ def distinct_by_alarm(
             elif greatest != FOREVER:
                 push(heap, registers[ALARMS], greatest, node)
                 registers[ALARMS] += 1
-        if n == len(out_ts):
+        if n == len(out_ts) or not _has_room(registers, table, nodes):
             break
         cursor[0] = i + 1
         if i == len(delta_ts):

@@ -19,8 +19,6 @@ from sash.operators.pieces import Pieces
 from sash.physical.expiry_specs import DistinctSpec
 from sash.state.distinct import DistinctRows
 
-SLICE = 1 << 14  # rows for which room is made at once: most of them are copies
-
 
 class Distinct(Operator):
     """Show every row once."""
@@ -31,6 +29,7 @@ class Distinct(Operator):
         self._rows = DistinctRows(
             spec.layout, surroundings.scope, surroundings.interner, has_alarms=not self._is_in_order
         )
+        self._expected = 0  # changes of a step: as many as the last one had
 
     @property
     def kept(self) -> int:
@@ -41,21 +40,12 @@ class Distinct(Operator):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        pieces = Pieces(self.layout.width, len(delta))
-        for start in range(0, max(1, len(delta)), SLICE):
-            part = delta.slice(start, start + SLICE)
-            is_last = start + SLICE >= len(delta)
-            # Between two slices time stands at the last row of the first.
-            self._changes(part, now if is_last else int(part.ts[-1]) + 1, pieces)
-        return pieces.delta()
-
-    def _changes(self, delta: Delta, now: int, pieces: Pieces) -> None:
-        rows, cursor = self._rows, np.zeros(1, np.int64)
-        rows.reserve(len(delta))
+        rows, cursor, pieces = self._rows, np.zeros(1, np.int64), Pieces(self.layout.width, self._expected or len(delta))
         tags = rows.tags(delta.rows)
         kernel = distinct_in_order if self._is_in_order else distinct_by_alarm
-        alarms = () if self._is_in_order else (rows.heap,)
         while cursor[0] <= len(delta):
+            rows.reserve(1)
+            alarms = () if self._is_in_order else (rows.heap,)
             out = pieces.next()
             out_rows, out_ts, _, out_weight = out.room
             out.add(
@@ -64,3 +54,6 @@ class Distinct(Operator):
                     rows.free, *alarms, out_rows, out_ts, out_weight,
                 )
             )
+        changes = pieces.delta()
+        self._expected = len(changes) + len(changes) // 8
+        return changes

@@ -205,6 +205,18 @@ def _is_settled(rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int6
 
 
 @kernel
+def are_settled(rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s) -> bool:
+    """Whether all instants are net and in order. Where this cannot be told at a glance, they are held not to be."""
+    start = 0
+    while start < len(ts):
+        stop = _end_of(ts, start)
+        if not _is_settled(rows, start, stop, weight, lanes):
+            return False
+        start = stop
+    return True
+
+
+@kernel
 def longest_of(ts: Int64s, begins: Int64s) -> int:
     """As `longest_instant`, of those that begin at such places."""
     longest = 0

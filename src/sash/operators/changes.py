@@ -35,9 +35,9 @@ class NetChanges:
         """What every instant really changed."""
         if delta.is_net:
             return delta
+        if kernel.are_settled(delta.rows, delta.ts, delta.weight, self._lanes):
+            return replace(delta, is_net=True)
         longest = kernel.longest_instant(delta.ts)
-        if longest <= 1 and delta.weight.all():
-            return delta
         strings, out, spare = self._interner, Delta.room(len(delta), len(self._lanes)), np.empty((4, longest), np.int64)
         count = kernel.net_instants(
             delta.rows, delta.ts, delta.weight, self._lanes, self._orders, self._plain, strings.starts, strings.lengths,

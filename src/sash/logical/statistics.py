@@ -41,10 +41,14 @@ class Statistics:
     def rows(self, table: str) -> float:
         return self.table_rows.get(table, TABLE_ROWS)
 
-    def values(self, stream: str, column: str) -> float:
+    def values(self, stream: str, column: str, assumed: float = DISTINCT) -> float:
         """Of a stream that nobody has seen: as of columns of the same name."""
         alike = [known for (_, name), known in self.distinct.items() if name == column]
-        return self.distinct.get((stream, column), fmean(alike) if alike else DISTINCT)
+        return self.distinct.get((stream, column), fmean(alike) if alike else assumed)
+
+    def table_values(self, table: str, column: str) -> float:
+        """Rows of a table are mostly told apart by what they are joined by."""
+        return self.values(table, column, self.rows(table))
 
 
 NOTHING_KNOWN = Statistics()

@@ -5,7 +5,7 @@
     join of expiring rows       every row is kept and looks at the other side, every pair is made once; expiration is free
     join of signed rows         the same for every change, so twice for rows that leave; equal rows count once
     group by                    every change; more where values are kept (MIN, MEDIAN, DISTINCT calls)
-    set operators, negation     every change, and the rows of its key in order
+    set operators, negation     every change
     exchange                    every change through the network
 
 The unit is a nanosecond of one core, as measured on one machine; only proportions matter. A part that several others read is
@@ -31,7 +31,7 @@ JOIN_ROW, JOIN_PAIR = 1000.0, 700.0
 SIGNED_JOIN_ROW, SIGNED_JOIN_PAIR = 1500.0, 700.0
 LOOKUP_ROW = 500.0
 GROUP, GROUP_DEQUES, GROUP_VALUES = 500.0, 700.0, 1500.0
-COMBINE, MINUS, TOP = 900.0, 350.0, 250.0  # the latter two for every step down a tree
+COMBINE, MINUS, TOP = 900.0, 1000.0, 250.0  # the latter for every step down a tree
 COUNT_WINDOW, PARTITION_WINDOW, JUMP = 250.0, 700.0, 150.0
 SEQUENCE, NET = 800.0, 200.0
 EXCHANGE = 1500.0
@@ -127,7 +127,7 @@ class Costs:
             case specs.CombineSpec():
                 return Cost(changes * COMBINE, left.distinct_rows + right.distinct_rows)
             case specs.MinusSpec():
-                return Cost(changes * MINUS * _steps(left.rows), left.rows)
+                return Cost(changes * MINUS, left.rows)
             case specs.SequenceSpec():
                 return Cost(changes * SEQUENCE, left.rate * (spec.within or 0) / 1e6)
             case _:

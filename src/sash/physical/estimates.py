@@ -89,7 +89,8 @@ class Estimates:
         if spec.is_time:
             return Estimate(0.0, 0.0, (), leaves=False)
         assert spec.stream is not None
-        values = tuple(self._statistics.values(spec.stream, name) for name in spec.schema.names)
+        values_of = self._statistics.table_values if spec.is_table else self._statistics.values
+        values = tuple(values_of(spec.stream, name) for name in spec.schema.names)
         if spec.is_table:
             return Estimate(0.0, self._statistics.rows(spec.stream), values, leaves=spec.pattern is not Pattern.MONOTONIC)
         rate = self._statistics.rate(spec.stream)

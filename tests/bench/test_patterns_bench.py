@@ -15,18 +15,18 @@ from sash.physical.papers import Stores
 
 
 def test_tables_and_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {Stores.ENGINE: (300,), Stores.PAPERS: (300,)}
+    small = dict.fromkeys(Stores, (300,))
     monkeypatch.setattr(patterns_report, "QUICK_SIZES", small)
     monkeypatch.setattr(patterns_report, "RECORDED_SIZES", small)
     monkeypatch.setattr(patterns_report, "PLAYED", (200, 300))
     monkeypatch.setattr(patterns_report, "SHARES", (0.05, 0.5))
     log = tmp_path / "connections.csv.gz"
-    lines = [f"{place % 3},h{place % 7},h{place % 5}" for place in range(2_400)]
+    lines = [f"{place % 3},h{place % 97},h{place % 5}" for place in range(2_400)]
     log.write_bytes(gzip.compress("\n".join(["service,orig_h,resp_h", *lines]).encode()))
     reports = patterns_report.run(Options(quick=True, rows=300, connections=log))
-    assert [len(report.lines) for report in reports] == [5, len(QUERIES), 5, len(QUERIES), 12, 2]
+    assert [len(report.lines) for report in reports] == [8, 3, len(QUERIES), 8, 3, len(QUERIES), 12, 2]
     assert all(len(line) == len(report.columns) for report in reports for line in report.lines)
-    engine = reports[1]
+    engine = reports[2]
     assert {number["strategy"] for number in engine.numbers} == set(patterns_report.STRATEGIES)
     assert engine.draw is not None
     pytest.importorskip("matplotlib").use("Agg")

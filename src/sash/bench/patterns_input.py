@@ -37,6 +37,10 @@ class Query:
     streams: tuple[str, ...]
     what: str
 
+    @property
+    def has_negation(self) -> bool:
+        return " MINUS " in self.sql
+
     def statements(self, window: int, few: int, many: int) -> str:
         sql = self.sql.replace("[]", f"[RANGE {window * UNIT} MICROSECONDS]").replace("FEW", str(few)).replace("MANY", str(many))
         return f"{STREAMS}CREATE MATERIALIZED VIEW answer AS {sql};"

@@ -144,19 +144,72 @@ def expire_partitions(
         copy_row(delta_rows, i, out_rows, n)
         out_ts[n], out_weight[n] = delta_ts[i], delta_weight[i]
         n += 1
-        line = take_line(registers, lines, following)
-        copy_row(delta_rows, i, lines, line)
-        lines[line, width + EXPIRY], lines[line, width + WEIGHT] = delta_expiry[i], delta_weight[i]
-        place = (delta_expiry[i] // stretch) % len(heads)
-        before, after = -1, heads[place] - 1
-        while after >= 0 and lines[after, width + EXPIRY] <= delta_expiry[i]:
-            before, after = after, lines[after, following] - 1
-        lines[line, following] = after + 1
-        if before < 0:
-            heads[place] = line + 1
-        else:
-            lines[before, following] = line + 1
+        _enter_partition(delta_rows, i, delta_expiry[i], delta_weight[i], stretch, registers, lines, heads)
     return n
+
+
+@inlined
+def _enter_partition(
+    rows: Int64s, i: int, expiry: int, weight: int, stretch: int, registers: Int64s, lines: Int64s, heads: Int64s
+) -> None:
+    """Walk the partition of a row to its place in the order of expiries."""
+    width = rows.shape[1]
+    following = width + NEXT
+    line = take_line(registers, lines, following)
+    copy_row(rows, i, lines, line)
+    lines[line, width + EXPIRY], lines[line, width + WEIGHT] = expiry, weight
+    place = (expiry // stretch) % len(heads)
+    before, after = -1, heads[place] - 1
+    while after >= 0 and lines[after, width + EXPIRY] <= expiry:
+        before, after = after, lines[after, following] - 1
+    lines[line, following] = after + 1
+    if before < 0:
+        heads[place] = line + 1
+    else:
+        lines[before, following] = line + 1
+
+
+@kernel
+def keep_in_partitions(
+    rows: Int64s, ts: Int64s, weights: Int64s, instant: int, longest: int, stretch: int, all_lanes: Int64s, registers: Int64s,
+    lines: Int64s, heads: Int64s,
+) -> None:
+    """A result, by expiration: a row that leaves in time is near the head of its partition, for one that leaves early all
+    partitions are scanned. `instant` is the lane that says when a row came to its window.
+    """
+    for i in range(len(ts)):
+        expiry = rows[i, instant] + longest
+        home = (expiry // stretch) % len(heads)
+        if weights[i] > 0:
+            _enter_partition(rows, i, expiry, weights[i], stretch, registers, lines, heads)
+        elif expiry == ts[i]:
+            _leave_list(rows, i, weights[i], home, all_lanes, registers, lines, heads)
+        else:
+            place = 0
+            while place < len(heads) and not _leave_list(rows, i, weights[i], place, all_lanes, registers, lines, heads):
+                place += 1
+
+
+@inlined
+def _leave_list(
+    rows: Int64s, i: int, weight: int, place: int, all_lanes: Int64s, registers: Int64s, lines: Int64s, heads: Int64s
+) -> bool:
+    """Walk a list for a row and take it out, or some of it; whether it was there."""
+    width = rows.shape[1]
+    following = width + NEXT
+    before, line = -1, heads[place] - 1
+    while line >= 0 and not equal_lanes(rows, i, all_lanes, lines, line, all_lanes):
+        before, line = line, lines[line, following] - 1
+    if line < 0:
+        return False
+    lines[line, width + WEIGHT] += weight
+    if lines[line, width + WEIGHT] <= 0:
+        if before < 0:
+            heads[place] = lines[line, following]
+        else:
+            lines[before, following] = lines[line, following]
+        free_line(line, registers, lines, following)
+    return True
 
 
 @inlined
@@ -172,19 +225,7 @@ def change_buckets(
         lines[line, width + WEIGHT], lines[line, following] = weight, heads[bucket]
         heads[bucket] = line + 1
         return
-    before, line = -1, heads[bucket] - 1
-    while line >= 0 and not equal_lanes(rows, i, all_lanes, lines, line, all_lanes):
-        before, line = line, lines[line, following] - 1
-    if line < 0:
-        return
-    lines[line, width + WEIGHT] += weight
-    if lines[line, width + WEIGHT] > 0:
-        return
-    if before < 0:
-        heads[bucket] = lines[line, following]
-    else:
-        lines[before, following] = lines[line, following]
-    free_line(line, registers, lines, following)
+    _leave_list(rows, i, weight, bucket, all_lanes, registers, lines, heads)
 
 
 @kernel

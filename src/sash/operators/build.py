@@ -83,6 +83,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     paper_specs.ListDistinctSpec: lists.ListDistinct,
     paper_specs.BucketDistinctSpec: lists.BucketDistinct,
     paper_specs.BucketResultSpec: lists.BucketResult,
+    paper_specs.PartitionResultSpec: lists.PartitionResult,
 }
 
 

@@ -7,6 +7,7 @@
     ListDistinct      Distinct      plain: input and output stored; delta-star: the output, and the youngest copy of each row
     BucketDistinct    GroupBy       input and output in buckets, of signed changes
     BucketResult      none          the answer, in buckets by key, from which negative rows take theirs out
+    PartitionResult   none          the answer, in partitions by expiration, which are scanned for what leaves early
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from sash.physical.paper_specs import (
     ListDistinctSpec,
     ListExpireSpec,
     PartitionExpireSpec,
+    PartitionResultSpec,
     SignedBucketJoinSpec,
 )
 from sash.state.lists import BucketLog, ChainedLists, ScannedList
@@ -67,7 +69,7 @@ class PartitionExpire(Operator):
 
     def __init__(self, spec: PartitionExpireSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
-        self._stretch = max(1, -(-spec.longest // (spec.partitions - 1)))
+        self._stretch = _stretch(spec)
         self._lists = ChainedLists(spec.layout, surroundings.scope, surroundings.interner, spec.partitions)
 
     @property
@@ -220,3 +222,30 @@ class BucketResult(Timeless):
         self._lists.reserve(len(delta))
         lists.keep_in_buckets(delta.rows, delta.weight, self._key, self._lanes, *self._lists.arrays)
         return delta
+
+
+class PartitionResult(Timeless):
+    """Keep the answer, by expiration."""
+
+    def __init__(self, spec: PartitionResultSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._instant, self._longest, self._stretch = spec.layout.lanes[spec.instant], spec.longest, _stretch(spec)
+        self._lanes = np.arange(spec.layout.width)
+        self._lists = ChainedLists(spec.layout, surroundings.scope, surroundings.interner, spec.partitions)
+
+    @property
+    def kept(self) -> int:
+        return len(self._lists)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        self._lists.reserve(len(delta))
+        lists.keep_in_partitions(
+            delta.rows, delta.ts, delta.weight, self._instant, self._longest, self._stretch, self._lanes, *self._lists.arrays
+        )
+        return delta
+
+
+def _stretch(spec: PartitionExpireSpec | PartitionResultSpec) -> int:
+    """How long a partition reaches: all but the one that time is in hold what is to come."""
+    return max(1, -(-spec.longest // (spec.partitions - 1)))

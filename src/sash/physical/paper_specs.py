@@ -63,3 +63,12 @@ class BucketResultSpec(UnarySpec):
     """The answer, kept by key."""
 
     keys: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PartitionResultSpec(UnarySpec):
+    """The answer, kept by expiration: a row leaves its window `longest` after the instant in a column."""
+
+    partitions: int
+    longest: int
+    instant: int

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,7 @@ class Delta:
         return self.slice(0, place), self.slice(place, len(self))
 
     @staticmethod
+    @cache
     def empty(width: int) -> Delta:
         none = np.empty(0, np.int64)
         return Delta(np.empty((0, width), np.int64), none, none, none)

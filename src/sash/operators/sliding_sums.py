@@ -35,7 +35,6 @@ class SlidingSums(Operator):
         self.groups = SlidingGroups(surroundings.scope, self._tables, self.layout.width)
         self._net = NetChanges(spec.layout, surroundings.interner)
         self._key = np.zeros((1, self.layout.width), np.int64)
-        self._limbs = np.zeros(SCRATCH, np.int64)
         codes = string_lanes(self.layout)
         surroundings.interner.hold(lambda: (self.groups.shown, codes))
 
@@ -64,9 +63,10 @@ class SlidingSums(Operator):
         crowded = np.empty(len(out) // 2, np.int64)
         tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
         groups.reserve(len(delta))
+        limbs = np.zeros(SCRATCH, np.int64)
         count: int = slide_sums(
             delta.rows, delta.ts, delta.expiry, delta.weight, tags, now, tables.keys, tables.feeds, tables.calls, groups.row_at,
-            groups.registers, groups.ring, groups.table, groups.lines, self._limbs, out.rows, out.ts, out.weight, crowded,
+            groups.registers, groups.ring, groups.table, groups.lines, limbs, out.rows, out.ts, out.weight, crowded,
         )
         self._net.order(out.slice(0, count), crowded[: groups.registers[CROWDED]])
         return count

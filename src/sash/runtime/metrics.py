@@ -57,7 +57,7 @@ class Traffic:
         return {"positive": self.positive, "negative": self.negative, "messages": self.messages}
 
 
-@dataclass
+@dataclass(slots=True)
 class OperatorMetrics:
     """Of one operator: since it was built, or of all shards together."""
 

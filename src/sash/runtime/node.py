@@ -17,7 +17,7 @@ from sash.schema import BEGINNING, FOREVER
 Begins = Mapping[str, int | None]  # the instants of the first rows of all streams
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Node:
     """`operator` is None for a port."""
 

@@ -33,7 +33,7 @@ LINE = 64  # bytes of the smallest extent
 Array = npt.NDArray[Any]
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """One array: where it lies, and what is in it."""
 
@@ -55,7 +55,7 @@ class Arena:
         self._private = private
         self._entries: dict[str, Entry] = contents or {}
         self._arrays: dict[str, Array] = {}
-        self._regions: dict[str, memoryview] = {}
+        self._regions: dict[str, memoryview] = {}  # where every array lies: an extent, or a page
         self._pages: dict[int, memoryview] = {}  # those that small arrays share, by offset
         self._free: dict[int, list[int]] = {}
         self._scopes: dict[str, dict[str, None]] = {}  # the names of the arrays in every outermost scope
@@ -174,11 +174,10 @@ class Arena:
         if entry.extent >= PAGE:
             self._regions[name] = self._mapped(entry.offset, entry.extent)
         else:
-            place = entry.offset % PAGE
-            page = entry.offset - place
+            page = entry.offset - entry.offset % PAGE
             if page not in self._pages:
                 self._pages[page] = self._mapped(page, PAGE)
-            self._regions[name] = self._pages[page][place : place + entry.extent]
+            self._regions[name] = self._pages[page]
         self._view(name)
 
     def _mapped(self, offset: int, length: int) -> memoryview:
@@ -189,8 +188,8 @@ class Arena:
 
     def _view(self, name: str) -> None:
         entry = self._entries[name]
-        flat = np.frombuffer(self._regions[name], np.dtype(entry.dtype), math.prod(entry.shape))
-        self._arrays[name] = flat.reshape(entry.shape)
+        place = entry.offset % PAGE if entry.extent < PAGE else 0
+        self._arrays[name] = np.ndarray(entry.shape, np.dtype(entry.dtype), self._regions[name], place)
 
     def _find_free(self) -> None:
         """Extents between the known arrays were freed before the file was left; use them again."""

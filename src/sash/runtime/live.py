@@ -21,7 +21,7 @@ from sash.state.bag import RowBag
 from sash.state.interner import Interner
 from sash.state.lanes import decode, encode
 
-WAITING_BATCHES, WAITING_ROWS = 16, 512  # that wait at most
+WAITING_BATCHES, WAITING_ROWS = 8, 512  # that wait at most
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 

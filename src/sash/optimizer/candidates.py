@@ -31,6 +31,8 @@ MOST = 32  # plans that are looked at; joins of five inputs and more may have ot
 
 def candidates(plan: Plan) -> tuple[Plan, ...]:
     """A plan as it was written, then others, all optimized; none twice."""
+    if _is_chain(plan):
+        return (optimize(plan),)
     found: dict[Plan, None] = {_flat(push_filters(plan)): None}
     for known in _growing(found):
         for rewriting in REWRITINGS:
@@ -38,6 +40,12 @@ def candidates(plan: Plan) -> tuple[Plan, ...]:
                 if len(found) < MOST:
                     found.setdefault(_flat(push_filters(other)))
     return tuple(dict.fromkeys([optimize(plan), *map(optimize, found)]))
+
+
+def _is_chain(plan: Plan) -> bool:
+    """Whether everything has one input: all rewritings change places with a node that has two."""
+    children = inputs(plan)
+    return len(children) < 2 and all(map(_is_chain, children))
 
 
 def _growing(found: dict[Plan, None]) -> Iterator[Plan]:

@@ -172,17 +172,17 @@ class SparkDatabase(Declarations):
             return
         statistics, views = host.statistics(), [view for view in list(self.catalog.views.values()) if view.is_materialized]
         host.look_afresh()
-        found = self._replanner.found(statistics, views, self._running_choice, self._shards or 1)
+        running = {view.name: view.spec for view in host.newest.views}
+
+        def current(view: ViewDefinition) -> Choice | None:
+            """None for a view that does not share with older ones, and is not run as it would be by itself."""
+            choice = host.choice_of(view.name) or self._chosen(view.plan)
+            return choice if running.get(view.name) == choice.placed(self._shards or 1, self.expiry)[0] else None
+
+        found = self._replanner.found(statistics, views, current, self._shards or 1)
         better = {View(view.name, *choice.placed(self._shards or 1, self.expiry)): choice for view, choice in found}
         if better:
             host.try_plans(better)
-
-    def _running_choice(self, view: ViewDefinition) -> Choice | None:
-        """How a view runs; None for one that does not share with older ones, and is not run as it would be by itself."""
-        assert self._host is not None
-        choice = self._host.choice_of(view.name) or self._chosen(view.plan)
-        running = {one.name: one.spec for one in self._host.newest.views}
-        return choice if running.get(view.name) == choice.placed(self._shards or 1, self.expiry)[0] else None
 
     def _chosen(self, plan: Plan) -> Choice:
         return self.queries.chosen(plan, self._shards or 1, self.expiry, self.statistics)

@@ -79,3 +79,32 @@ def test_views_come_and_go_with_a_restart_between(spark: SparkSession, tmp_path:
         assert db.complete_since(view) == reference.complete_since(view)
     assert db.execute("SHOW QUERIES").column("name").to_pylist() == ["a", "j", "c"]
     db.close()
+
+
+NAMES = "CREATE MATERIALIZED VIEW names AS SELECT t.name, COUNT(*) AS n FROM s [RANGE 15 SECONDS] s JOIN t ON s.k = t.k GROUP BY t.name"
+MORE = "CREATE MATERIALIZED VIEW more AS SELECT t.name, MAX(s.v) AS v FROM s [RANGE 7 SECONDS] s JOIN t ON s.k = t.k GROUP BY t.name"
+
+
+def test_a_view_that_needs_an_exchange_costs_one_restart(spark: SparkSession, tmp_path: Path) -> None:
+    reference = Database()
+    reference.execute(STREAM)
+    put(tmp_path, 0)
+    db = connected(spark, tmp_path)
+    db.start()
+    runs = []
+    assert db._started().job.levels == 1
+    for number, statement in enumerate((NAMES, MORE)):
+        reference.push("s", PARTS[number])
+        reference.execute(statement)
+        db.drain()
+        runs.append(db._started()._query.runId)  # type: ignore[union-attr]
+        db.execute(statement)
+        put(tmp_path, number + 1)
+    reference.push("s", PARTS[2])
+    db.drain()
+    runs.append(db._started()._query.runId)  # type: ignore[union-attr]
+    assert runs[0] != runs[1] == runs[2] and db._started().job.levels == 2
+    for view in ("a", "names", "more"):
+        assert changes(tmp_path, view) == in_order(reference.changes(view).to_pylist()), view
+        assert in_order(db.view(view).to_pylist()) == in_order(reference.view(view).to_pylist()), view
+    db.close()

@@ -44,6 +44,26 @@ SCHEMAS = {
     "traffic": TRAFFIC, "a": PAIR, "b": PAIR, "persons": PERSONS, "auctions": AUCTIONS, "bids": BIDS,
 }  # fmt: skip
 
+# What one may ask about traffic.
+TRAFFIC_VIEWS = """
+-- Who opens the most connections, over the last ten seconds.
+CREATE MATERIALIZED VIEW talkers AS
+  SELECT src, COUNT(*) AS connections, SUM(bytes) AS bytes
+  FROM traffic [RANGE 10 SECONDS] GROUP BY src HAVING COUNT(*) > 20;
+
+-- What runs over each link, over the last minute.
+CREATE MATERIALIZED VIEW links AS
+  SELECT link, protocol, COUNT(*) AS connections, AVG(duration) AS seconds
+  FROM traffic [RANGE 1 MINUTE] GROUP BY link, protocol;
+
+-- Who used telnet and, within five seconds, ftp to the same host: a join of two windows.
+CREATE MATERIALIZED VIEW suspects AS
+  SELECT a.src, a.dst, COUNT(*) AS times
+  FROM traffic [RANGE 5 SECONDS] a JOIN traffic [RANGE 5 SECONDS] b ON a.src = b.src AND a.dst = b.dst
+  WHERE a.protocol = 'telnet' AND b.protocol = 'ftp'
+  GROUP BY a.src, a.dst;
+"""
+
 PROTOCOLS = {"http": 0.62, "dns": 0.2, "smtp": 0.09, "ssh": 0.04, "ftp": 0.04, "telnet": 0.01}
 
 

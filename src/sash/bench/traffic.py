@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from sash.bench.report import Options, Report, span
-from sash.commands.demo import VIEWS
-from sash.generate import TRAFFIC, traffic
+from sash.generate import TRAFFIC, TRAFFIC_VIEWS, traffic
 from sash.session import Database
 
 ROWS, QUICK_ROWS = 1_000_000, 200_000
@@ -39,9 +38,9 @@ class Measured:
 def run(options: Options) -> list[Report]:
     rows, repeat = options.rows or (QUICK_ROWS if options.quick else ROWS), options.repeat or (2 if options.quick else 3)
     table = traffic(rows, 1)["traffic"]
-    jobs = {**views(), "all three": VIEWS}
+    jobs = {**views(), "all three": TRAFFIC_VIEWS}
     runs: dict[str, list[float]] = {name: [] for name in (*jobs, "reading")}
-    seconds(table.slice(0, BATCH), VIEWS)  # kernels are compiled
+    seconds(table.slice(0, BATCH), TRAFFIC_VIEWS)  # kernels are compiled
     for _ in range(repeat):
         for name, statements in {**jobs, "reading": NOTHING}.items():
             options.say(name)
@@ -58,7 +57,7 @@ def run(options: Options) -> list[Report]:
 
 def views() -> dict[str, str]:
     """The statements of the demo by the names of their views."""
-    return {name: f"{text};" for text in VIEWS.split(";") for name in re.findall(r"VIEW (\w+) AS", text)}
+    return {name: f"{text};" for text in TRAFFIC_VIEWS.split(";") for name in re.findall(r"VIEW (\w+) AS", text)}
 
 
 def seconds(table: pa.Table, statements: str) -> float:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from sash.commands.job_file import load
 from sash.commands.report import instant_text, line, summary
-from sash.generate import generate
+from sash.generate import TRAFFIC_VIEWS, generate
 from sash.runtime.progress import Progress
 from sash.session import Answer, Database
 
@@ -24,24 +24,6 @@ BATCHES = 20
 SHOWN = 5  # rows of every answer
 EVERY = 4.0  # seconds between two pictures where there is no terminal
 
-VIEWS = """
--- Who opens the most connections, over the last ten seconds.
-CREATE MATERIALIZED VIEW talkers AS
-  SELECT src, COUNT(*) AS connections, SUM(bytes) AS bytes
-  FROM traffic [RANGE 10 SECONDS] GROUP BY src HAVING COUNT(*) > 20;
-
--- What runs over each link, over the last minute.
-CREATE MATERIALIZED VIEW links AS
-  SELECT link, protocol, COUNT(*) AS connections, AVG(duration) AS seconds
-  FROM traffic [RANGE 1 MINUTE] GROUP BY link, protocol;
-
--- Who used telnet and, within five seconds, ftp to the same host: a join of two windows.
-CREATE MATERIALIZED VIEW suspects AS
-  SELECT a.src, a.dst, COUNT(*) AS times
-  FROM traffic [RANGE 5 SECONDS] a JOIN traffic [RANGE 5 SECONDS] b ON a.src = b.src AND a.dst = b.dst
-  WHERE a.protocol = 'telnet' AND b.protocol = 'ftp'
-  GROUP BY a.src, a.dst;
-"""
 ORDER = {"talkers": "connections", "links": "connections", "suspects": "times"}
 
 
@@ -101,8 +83,8 @@ def _make_job(folder: Path, rows: int, seed: int, console: Console) -> Path:
     generate("traffic", rows, seed, folder)
     console.print(f"made {rows:,} connections on 4 links in {time.monotonic() - started:.1f} s")
     job = folder / "job.sql"
-    job.write_text((folder / "streams.sql").read_text() + VIEWS)
-    console.print(VIEWS.strip(), style="dim", highlight=False)
+    job.write_text((folder / "streams.sql").read_text() + TRAFFIC_VIEWS)
+    console.print(TRAFFIC_VIEWS.strip(), style="dim", highlight=False)
     return job
 
 

@@ -47,7 +47,7 @@ def table(conditions: Sequence[Call], layout: Layout, interner: Interner) -> Int
 
 def compared_texts(conditions: Iterable[Call], layout: Layout) -> list[int]:
     """The places of the conditions whose constants are texts."""
-    return [place for place, one in enumerate(conditions) if len(one.arguments) > 1 and one.arguments[1].type.kind is Kind.STRING]
+    return [place for place, one in enumerate(conditions) if len(one.arguments) > 1 and one.arguments[1].type.is_interned]
 
 
 def _on_a_column(condition: Expression) -> Call | None:
@@ -60,7 +60,7 @@ def _on_a_column(condition: Expression) -> Call | None:
         condition = Call(_TURNED.get(condition.function, condition.function), (first, *others), condition.type)
     is_plain = isinstance(first, Column) and first.type.lanes == 1
     are_constants = all(isinstance(o, Literal) and o.value is not None and o.type == first.type for o in others)
-    is_ordered_text = first.type.kind is Kind.STRING and condition.function in _RANGES
+    is_ordered_text = first.type.is_interned and condition.function in _RANGES
     return condition if is_plain and are_constants and not is_ordered_text else None
 
 

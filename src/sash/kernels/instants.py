@@ -119,6 +119,11 @@ def _order(
 @inlined
 def _leaving_first(count: int, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s) -> int:
     """What leaves before what comes, without the zeros, else in the order it has; the answer is how many are left."""
+    are_alike = True
+    for k in range(count):
+        are_alike &= net[0] * net[k] > 0
+    if are_alike:
+        return count
     n = 0
     for sign in (-1, 1):
         for k in range(count):
@@ -135,7 +140,7 @@ def _settle_few(
     rows: Int64s, start: int, stop: int, weight: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
     heap: Bytes, places: Int64s, net: Int64s,
 ) -> int:
-    """Sort by insertion; equal rows are added up on the way."""
+    """Where the net changes of an instant lie, in order, and their weights: by insertion, equal rows are added up on the way."""
     count = 0
     for i in range(start, stop):
         k, order = count, 1
@@ -181,17 +186,14 @@ def _sort(
 
 
 @kernel
-def _settle(
+def _settle_many(
     rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
     lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
 ) -> int:
-    """Where the net changes of an instant lie, in order, and their weights; the answer is how many there are."""
-    if stop - start <= FEW:
-        count = _settle_few(rows, start, stop, weight, orders, plain, starts, lengths, heap, places, net)
-    else:
-        count = _net_instant(rows, start, stop, weight, lanes, table, places, net, 0)
-        _sort(rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net)
-    return _leaving_first(count, places, net, spare_places, spare_net)
+    """The same by hash, and by merging."""
+    count = _net_instant(rows, start, stop, weight, lanes, table, places, net, 0)
+    _sort(rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net)
+    return count
 
 
 @inlined
@@ -205,15 +207,16 @@ def _is_settled(rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int6
 
 
 @kernel
-def are_settled(rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s) -> bool:
-    """Whether all instants are net and in order. Where this cannot be told at a glance, they are held not to be."""
-    start = 0
+def find_unsettled(rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, begins: Int64s) -> int:
+    """Where the instants begin that may not be net, or not in order; how many there are."""
+    start, count = 0, 0
     while start < len(ts):
         stop = _end_of(ts, start)
         if not _is_settled(rows, start, stop, weight, lanes):
-            return False
+            begins[count] = start
+            count += 1
         start = stop
-    return True
+    return count
 
 
 @kernel
@@ -244,31 +247,43 @@ def order_instants(
             weight[start + k] = net[k]
 
 
+@inlined
+def _move(rows: Int64s, ts: Int64s, weight: Int64s, start: int, stop: int, to: int) -> int:
+    """Move changes down to a place, if they are not there; the answer is where they end then."""
+    if to == start:
+        return stop
+    for i in range(start, stop):
+        copy_row(rows, i, rows, to)
+        ts[to], weight[to] = ts[i], weight[i]
+        to += 1
+    return to
+
+
 @kernel
-def net_instants(
-    rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, out_rows: Int64s,
-    out_ts: Int64s, out_weight: Int64s,
+def settle_instants(
+    rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
+    lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
+    spare_rows: Int64s,
 ) -> int:
-    """Write what every instant really changed, in order. `table` is as for `net_changes`, the four arrays after it are scratch
-    with room for the longest instant.
+    """Leave only what the instants that begin at such places really changed, in order, in place; the answer is how many changes
+    there are then. `table` is as for `net_changes`, the arrays after it are scratch with room for the longest of these instants.
     """
-    n, start = 0, 0
-    while start < len(ts):
-        stop = _end_of(ts, start)
-        if _is_settled(rows, start, stop, weight, lanes):
-            for i in range(start, stop):
-                copy_row(rows, i, out_rows, n)
-                out_ts[n], out_weight[n] = ts[i], weight[i]
-                n += 1
+    n, done = 0, 0
+    for start in begins:
+        n = _move(rows, ts, weight, done, start, n)
+        now, done = ts[start], _end_of(ts, start)
+        if done - start <= FEW:
+            count = _settle_few(rows, start, done, weight, orders, plain, starts, lengths, heap, places, net)
         else:
-            count = _settle(
-                rows, start, stop, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,
+            count = _settle_many(
+                rows, start, done, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,
                 spare_net,
             )
-            for k in range(count):
-                copy_row(rows, places[k], out_rows, n)
-                out_ts[n], out_weight[n] = ts[start], net[k]
-                n += 1
-        start = stop
-    return n
+        count = _leaving_first(count, places, net, spare_places, spare_net)
+        for k in range(count):
+            copy_row(rows, places[k], spare_rows, k)
+        for k in range(count):
+            copy_row(spare_rows, k, rows, n)
+            ts[n], weight[n] = now, net[k]
+            n += 1
+    return _move(rows, ts, weight, done, len(ts), n)

@@ -35,13 +35,16 @@ class NetChanges:
         """What every instant really changed."""
         if delta.is_net:
             return delta
-        if kernel.are_settled(delta.rows, delta.ts, delta.weight, self._lanes):
+        begins = np.empty(len(delta), np.int64)
+        begins = begins[: kernel.find_unsettled(delta.rows, delta.ts, delta.weight, self._lanes, begins)]
+        if not len(begins):
             return replace(delta, is_net=True)
-        longest = kernel.longest_instant(delta.ts)
-        strings, out, spare = self._interner, Delta.room(len(delta), len(self._lanes)), np.empty((4, longest), np.int64)
-        count = kernel.net_instants(
-            delta.rows, delta.ts, delta.weight, self._lanes, self._orders, self._plain, strings.starts, strings.lengths,
-            strings.heap, _table(longest), *spare, out.rows, out.ts, out.weight,
+        out = Delta.room(len(delta), len(self._lanes))
+        out.rows[:], out.ts[:], out.weight[:] = delta.rows, delta.ts, delta.weight
+        strings, longest = self._interner, kernel.longest_of(delta.ts, begins)
+        count = kernel.settle_instants(
+            out.rows, out.ts, out.weight, begins, self._lanes, self._orders, self._plain, strings.starts, strings.lengths,
+            strings.heap, _table(longest), *self._spare(longest),
         )
         return replace(out.slice(0, count), is_net=True)
 
@@ -50,11 +53,13 @@ class NetChanges:
         if not len(begins):
             return
         strings, longest = self._interner, kernel.longest_of(delta.ts, begins)
-        spare, spare_rows = np.empty((4, longest), np.int64), np.empty((longest, len(self._lanes)), np.int64)
         kernel.order_instants(
             delta.rows, delta.ts, delta.weight, begins, self._orders, self._plain, strings.starts, strings.lengths, strings.heap,
-            *spare, spare_rows,
+            *self._spare(longest),
         )
+
+    def _spare(self, longest: int) -> tuple[Int64s, ...]:
+        return *np.empty((4, longest), np.int64), np.empty((longest, len(self._lanes)), np.int64)
 
     def over_all(self, delta: Delta) -> Delta:
         """What all instants together changed, in no order. Most rows come and go soon: first chunk by chunk, then the rest."""

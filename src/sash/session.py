@@ -240,9 +240,8 @@ class Database(Declarations):
         )
         self.queries.add(placed, view.plan)
         known = {stream.name for stream in self._job.streams}
-        self._job = replace(
-            self._job.with_view(placed, self.catalog.streams.values()), schedules=self._all_schedules()
-        )
+        job, schedules = self._job.with_view(placed, self.catalog.streams.values()), self._all_schedules()
+        self._job = job if job.schedules == schedules else replace(job, schedules=schedules)
         if self._host is not None:
             new = {name: table.rows() for name, table in self._tables.items() if not (self._job.remembers and name in known)}
             self._host.add(placed, self._job, new)

@@ -137,10 +137,15 @@ class Job:
         have = {stream.name for stream in self.streams}
         wanted = {spec.stream for spec in new} - have
         more = tuple(stream for stream in streams if stream.name in wanted)
-        return replace(
+        grown = replace(
             self, streams=self.streams + more, views=(*self.views, view), ports=self.ports + ports,
             levels=max(self.levels, view.level), next_port=self.next_port + len(new),
         )
+        # What is found out of this job need not be found out again: there may be a thousand views.
+        grown.__dict__.update(
+            twins={**self.twins, view.name: (view.name,)}, first_views=(*self.first_views, view), _specs=self._specs | {view.spec}
+        )
+        return grown
 
     def without_view(self, name: str) -> Job:
         gone = self.view(name)

@@ -123,7 +123,7 @@ class SparkDatabase(Declarations):
 
     def analyze(self, view: str) -> str:
         host, name = self._started(), self._kept_view(view)
-        choice = host.choice_of(name) or self._chosen(self._view(name).plan)
+        choice = host.steering.choice_of(name) or self._chosen(self._view(name).plan)
         return self._analyzed(choice, self._shards or 1, host.counted(), host.statistics())
 
     def view(self, name: str) -> Answer:
@@ -158,10 +158,10 @@ class SparkDatabase(Declarations):
 
     def _go_on_with(self, host: SparkHost, job: Job) -> None:
         """A checkpoint may know of views that came and went after its beginning, which this session has not been told."""
-        for sql in host.versions.statements if job != host.newest and host.is_first(job) else ():
+        for sql in host.versions.statements if job != host.steering.newest and host.is_first(job) else ():
             for statement in parse_statements(sql):
                 define(statement, self.catalog)  # type: ignore[arg-type]
-        for view in shown(host.newest):
+        for view in shown(host.steering.newest):
             self.queries.add(view, self._view(view.name).plan)
         host.on_batch = self._think_again if self.expiry is Expiry.AUTO and self._backfill else None
 
@@ -172,17 +172,19 @@ class SparkDatabase(Declarations):
             return
         statistics, views = host.statistics(), [view for view in list(self.catalog.views.values()) if view.is_materialized]
         host.look_afresh()
-        running = {view.name: view.spec for view in host.newest.views}
+        running = {view.name: view.spec for view in host.steering.newest.views}
 
         def current(view: ViewDefinition) -> Choice | None:
-            """None for a view that does not share with older ones, and is not run as it would be by itself."""
-            choice = host.choice_of(view.name) or self._chosen(view.plan)
-            return choice if running.get(view.name) == choice.placed(self._shards or 1, self.expiry)[0] else None
+            """None for a view that has no other plan, or that came later and is not run as it would be by itself."""
+            choice = host.steering.choice_of(view.name) or self._chosen(view.plan)
+            if choice.is_only or running.get(view.name) != choice.placed(self._shards or 1, self.expiry)[0]:
+                return None
+            return choice
 
         found = self._replanner.found(statistics, views, current, self._shards or 1)
         better = {View(view.name, *choice.placed(self._shards or 1, self.expiry)): choice for view, choice in found}
         if better:
-            host.try_plans(better)
+            host.steering.try_plans(better)
 
     def _chosen(self, plan: Plan) -> Choice:
         return self.queries.chosen(plan, self._shards or 1, self.expiry, self.statistics)
@@ -193,7 +195,7 @@ class SparkDatabase(Declarations):
 
     def _follow_plans(self) -> None:
         """Views may have been planned anew since the last statement."""
-        for view in shown(self._host.newest) if self._host is not None else ():
+        for view in shown(self._host.steering.newest) if self._host is not None else ():
             if view.name in self.queries.views and self.queries.views[view.name] != view:
                 self.queries.remove(view.name)
                 self.queries.add(view, self._view(view.name).plan)
@@ -225,7 +227,7 @@ class SparkDatabase(Declarations):
             view, self._shards or 1, self.expiry, self.statistics, self._host.versions.newest + 1, remembers=True
         )
         self._check_frames(placed)
-        streams, before = tuple(self.catalog.streams.values()), self._host.newest
+        streams, before = tuple(self.catalog.streams.values()), self._host.steering.newest
         known = {stream.name for stream in before.streams}
         new = [s for s in before.with_view(placed, streams).streams if s.is_table and s.name not in known]
         tables = {stream.name: self._table(stream).rows() for stream in new}
@@ -251,7 +253,7 @@ class SparkDatabase(Declarations):
 
     def _check_frames(self, view: View) -> None:
         assert self._host is not None
-        known = {stream.name for stream in self._host.newest.streams}
+        known = {stream.name for stream in self._host.steering.newest.streams}
         for part in parts(view.spec):
             stream = part.stream if isinstance(part, PortSpec) else None
             spec = self.catalog.streams.get((stream or "").lower())

@@ -24,7 +24,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import SashError, choices
 from sash.logical.statistics import Statistics
-from sash.physical.choose import Choice
 from sash.physical.explain import Counts
 from sash.physical.job import Job, View
 from sash.physical.reach import horizon
@@ -32,7 +31,6 @@ from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
-from sash.schema import BEGINNING
 from sash.sources.listing import list_files
 from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint
@@ -41,7 +39,7 @@ from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.jobs import job_at, read_job
-from sash.spark.keeper import JOB, LEVELS, SINCE, STAGE, MakeEngine
+from sash.spark.keeper import JOB, STAGE, MakeEngine
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import offset_of
 from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
@@ -49,7 +47,8 @@ from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
-from sash.spark.trials import Trials, has_trials, is_trial, shown, trial_of, with_trials, without_trials
+from sash.spark.steering import Steering
+from sash.spark.trials import is_trial, shown, trial_of
 from sash.spark.versions import Versions
 from sash.spark.watching import Watch
 
@@ -93,14 +92,11 @@ class SparkHost:
         self._idle = IdleRule(job.streams, 0)
         self._number = 0  # of the version of the job that runs
         self._adopted = threading.Condition()
-        self._first = self._newest = job
-        self._changing = threading.RLock()  # held by who asks for another version
-        self._trials = Trials()
-        self._wanted: dict[str, Choice] = {}  # how the views that are tried would run
-        self._choices: dict[str, Choice] = {}  # how the views that were planned anew run
         self.on_batch: Callable[[int], None] | None = None  # is told of the rows of every batch, and may try plans
         self.versions = Versions(folder, target)
-        self._begin_with(self.versions.newest)
+        self.steering = Steering(job, self._checkpoint, self.versions, self._frames)
+        if self.versions.newest:
+            self._number, self.job = self._job_of_next_batch()
         self._watch = Watch(self.job)
         if self._listener is not None:
             spark.streams.addListener(self._listener)
@@ -156,68 +152,20 @@ class SparkHost:
         far have these rows.
         """
         files, is_running = self.versions.put_rows(tables), self._query is not None
-        with self._changing:
-            self._end_trials()
-            before, job = self._newest, make(self._newest)
-            self._choices = {name: self._choices[name] for name in self._choices if _is_kept(name, before, job)}
-            if is_running and self._needs_another_query(before, job):
+
+        def stop_if_needed(before: Job, after: Job) -> None:
+            if is_running and self._needs_another_query(before, after):
                 self.stop()
-            number = self._ask_for(job, sql, fresh, files)
+
+        number = self.steering.change(make, sql, fresh, files, stop_if_needed)
         if is_running:
             if self._query is None:
                 self.start()
             self._wait_for(number)
 
-    def try_plans(self, found: Mapping[View, Choice]) -> None:
-        """Let other plans run beside those of views; in a later batch they take over, if they give the same."""
-        with self._changing:
-            job = with_trials(self._newest, found, self._frames)
-            if job != self._newest:
-                self._wanted = {view.name: choice for view, choice in found.items()}
-                self._ask_for(job)
-
-    def choice_of(self, view: str) -> Choice | None:
-        """How a view runs, if it was planned anew."""
-        return self._choices.get(view)
-
-    def _ask_for(self, job: Job, sql: str = "", fresh: Job | None = None, files: Mapping[str, str] | None = None) -> int:
-        """Put a version of the job down, and the event that brings it; its number."""
-        before, self._newest = self._newest, job
-        number = self.versions.add(before, job, sql, fresh, self._choices)
-        self._checkpoint.ask({JOB: number, LEVELS: before.levels, "tables": dict(files or {})})
-        return number
-
-    def _end_trials(self) -> None:
-        """What is tried is given up."""
-        self._trials = Trials()
-        if has_trials(self._newest):
-            self._ask_for(without_trials(self._newest))
-
-    def _think(self, told: list[Packet], rows: int) -> None:
-        """After a batch: let trials come to their ends, and look for better plans; not while somebody changes the job."""
-        if self.progress.is_end or not self._changing.acquire(blocking=False):
-            return
-        try:
-            clocks = [p.facts()["clock"] for p in told if p.cargo is Cargo.FACTS and p.name == ENGINE]
-            over = self._trials.judged(min((clock for clock in clocks if clock is not None), default=BEGINNING), self._live)
-            if over:
-                exact = {name for name, is_exact in over.items() if is_exact}
-                self._choices |= {name: self._wanted[name] for name in exact}
-                self._trials.end(over)
-                self._ask_for(without_trials(self._newest, exact, over))
-            elif self.on_batch is not None and not has_trials(self._newest):
-                self.on_batch(rows)
-        finally:
-            self._changing.release()
-
-    @property
-    def newest(self) -> Job:
-        """The job as it was last asked for; it may still be to run."""
-        return self._newest
-
     def is_first(self, job: Job) -> bool:
         """Whether this is the job that the checkpoint began with."""
-        return fingerprint(job) == fingerprint(self._first)
+        return fingerprint(job) == fingerprint(self.steering.first)
 
     def stop(self) -> None:
         """Stop; the batch at hand is given up, and a later run begins with it."""
@@ -274,15 +222,12 @@ class SparkHost:
         prepare_outputs(output, self.job)
         return make_checkpoint(folder, self.job)
 
-    def _begin_with(self, newest: int) -> None:
-        """The versions of the job: that of the first batch, that of the next one, and the newest, which may still be to come."""
+    def _job_of_next_batch(self) -> tuple[int, Job]:
+        """The version of the job that runs next, which need not be the newest."""
         folder = self._settings.checkpoint
-        if newest:
-            version = read_job(folder, newest)
-            self._first, self._newest, self._choices = read_job(folder, 0).job, version.job, dict(version.choices)
-            offset = offset_of(folder, self._version)
-            self._number = 0 if offset is None else offset.job
-            self.job = job_at(folder, self._number, self._first)
+        offset = offset_of(folder, self._version)
+        number = 0 if offset is None else offset.job
+        return number, job_at(folder, number, self.steering.first)
 
     def _needs_another_query(self, before: Job, job: Job) -> bool:
         """Levels, and what is packed of DataFrames, are part of the query; all else goes with the control events."""
@@ -300,9 +245,8 @@ class SparkHost:
         for view in self.job.views:
             if is_trial(view.name):
                 self._live.setdefault(view.name, LiveView(view.schema))
-                told = [fact[f"{SINCE}{view.name}"] for fact in facts if f"{SINCE}{view.name}" in fact]
-                if view.name not in had and view in self._newest.views:  # else it has been given up meanwhile
-                    self._trials.begin(view.name, told)
+                if view.name not in had:
+                    self.steering.trial_runs(view, facts)
             elif view.name not in kept and not _took_over(view, had):
                 self._live[view.name] = self.versions.first_answer(view, before, batch, facts)
         self._live = {view.name: self._live[view.name] for view in self.job.views}
@@ -340,15 +284,13 @@ class SparkHost:
 
     def _begin(self, trigger: Mapping[str, object]) -> None:
         self._held.enter_context(run_lock(self._settings.arenas))
-        with self._changing:
-            if not self._trials.since:
-                self._end_trials()  # of an earlier run
+        self.steering.begin()
         self._started = self._told = time.monotonic()
         self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
-        job, settings = self._first, self._settings
+        job, settings = self.steering.first, self._settings
         with configured(self._spark, settings.checkpoint):
             packets = streaming(
-                self._spark, job, self._newest, settings, self._frames,
+                self._spark, job, self.steering.newest, settings, self._frames,
                 lambda level: stage(job, settings, level, self._make_engine),
             )
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
@@ -380,9 +322,15 @@ class SparkHost:
             if self._listener is not None:
                 self._listener.keep(batch, self.metrics())
             self._idle.saw(facts, time.time_ns() // 1000)
-            self._think(told, self.progress.rows - rows)
+            if not self.progress.is_end:
+                self._think(told, self.progress.rows - rows)
         if self._on_progress is not None:
             self._on_progress(self.progress)
+
+    def _think(self, told: list[Packet], rows: int) -> None:
+        clocks = [packet.facts()["clock"] for packet in told if packet.cargo is Cargo.FACTS and packet.name == ENGINE]
+        on_batch = self.on_batch
+        self.steering.think(clocks, self._live, None if on_batch is None else lambda: on_batch(rows))
 
     def metrics(self) -> dict[str, Any]:
         """What operators, arcs and views have done in this run, over all shards, as plain data."""
@@ -449,11 +397,6 @@ class SparkHost:
             yield
         except StreamingQueryException as failure:
             raise explain(failure) from None
-
-
-def _is_kept(name: str, before: Job, job: Job) -> bool:
-    """Whether a view goes on as it was."""
-    return any(view.name == name and view in before.views for view in job.views)
 
 
 def _took_over(view: View, had: Mapping[str, View]) -> bool:

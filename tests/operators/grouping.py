@@ -18,11 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta
-from sash.logical.nodes import AggregateCall, Function
+from sash.logical.aggregates import AggregateCall, Function
 from sash.logical.patterns import Pattern
 from sash.operators.base import Surroundings
 from sash.operators.group_by import GroupBy
-from sash.physical.specs import GroupBySpec, PortSpec
+from sash.physical.group_specs import GroupBySpec
+from sash.physical.specs import PortSpec
 from sash.scalar.evaluate import Failures
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, FOREVER, INT, STRING, TIMESTAMP, Kind, Type, decimal, schema
 from sash.state.arena import Arena

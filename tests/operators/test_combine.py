@@ -13,7 +13,8 @@ from sash.deltas import Delta
 from sash.logical.nodes import Combination
 from sash.logical.patterns import Pattern
 from sash.operators.combine import Combine
-from sash.physical.specs import CombineSpec, Spec, TimeWindowSpec, UnionAllSpec
+from sash.physical.set_specs import CombineSpec, UnionAllSpec
+from sash.physical.specs import Spec, TimeWindowSpec
 from sash.schema import BIGINT, STRING, schema
 
 PEOPLE = schema(("name", STRING), ("n", BIGINT))

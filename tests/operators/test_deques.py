@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sash
-from sash.logical.nodes import Function
-from sash.physical.specs import OrderedGroupBySpec, SlidingGroupBySpec, Spec
+from sash.logical.aggregates import Function
+from sash.physical.group_specs import OrderedGroupBySpec, SlidingGroupBySpec
+from sash.physical.specs import Spec
 from sash.schema import BIGINT, STRING
 
 PAIRS = [(1, 0), (7, 3), (3, 7), (5, 5), (6, 0), (7, 6), (9, 8)]

@@ -14,7 +14,8 @@ from sash.deltas import Delta, Layout
 from sash.logical.patterns import Pattern
 from sash.operators.base import Surroundings
 from sash.operators.lookup import SignedLookup
-from sash.physical.specs import PortSpec, SignedLookupSpec
+from sash.physical.pair_specs import SignedLookupSpec
+from sash.physical.specs import PortSpec
 from sash.scalar.evaluate import Failures
 from sash.schema import FOREVER, STRING, schema
 from sash.state.arena import Arena

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench import COLUMNS, END, Bench, Change, Row, history, in_order, net, port, recomputed, shown, text
 from sash.logical.nodes import Order
 from sash.operators.minus import Minus
-from sash.physical.specs import MinusSpec
+from sash.physical.set_specs import MinusSpec
 from sash.schema import BIGINT, INT, STRING, schema
 
 CALLS = schema(("source", STRING), ("n", BIGINT))

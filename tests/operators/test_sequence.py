@@ -14,7 +14,7 @@ from sash.logical.nodes import Pairing
 from sash.logical.patterns import Pattern
 from sash.operators import sequence as operator
 from sash.operators.sequence import Pairs
-from sash.physical.specs import SequenceSpec
+from sash.physical.pair_specs import SequenceSpec
 from sash.scalar.nodes import Call, Column, Expression
 from sash.schema import BIGINT, BOOLEAN, INT, STRING, schema
 

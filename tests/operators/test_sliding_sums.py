@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 import pytest
 
 import sash
-from sash.physical.specs import SlidingGroupBySpec, Spec
+from sash.physical.group_specs import SlidingGroupBySpec
+from sash.physical.specs import Spec
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, x DOUBLE, v BIGINT, w BIGINT) TIMESTAMP BY ts;"
 VIEWS = {

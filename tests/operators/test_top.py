@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bench import COLUMNS, END, Bench, Change, Row, history, in_order, net, port, recomputed, shown, text
 from sash.logical.nodes import Order
 from sash.operators.top import Top
-from sash.physical.specs import TopSpec
+from sash.physical.group_specs import TopSpec
 from sash.schema import BIGINT, INT, STRING, schema
 
 PEOPLE = schema(("name", STRING), ("n", BIGINT))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sash.logical.nodes import Aggregate, AggregateCall, Function, Project, Scan, Window, WindowKind, WindowSpec
+from sash.logical.aggregates import AggregateCall, Function
+from sash.logical.nodes import Aggregate, Project, Scan, Window, WindowKind, WindowSpec
 from sash.optimizer.prune_columns import prune_columns
 from sash.schema import BIGINT, DOUBLE, STRING, schema
 

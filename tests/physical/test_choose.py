@@ -7,8 +7,9 @@ from sash.logical.statistics import NOTHING_KNOWN, Statistics
 from sash.physical.choose import Choice, choose, offers
 from sash.physical.cost import Costs, parts
 from sash.physical.estimates import Estimates
+from sash.physical.pair_specs import JoinSpec, SignedJoinSpec
 from sash.physical.placement import Expiry
-from sash.physical.specs import ExpireSpec, JoinSpec, SignedJoinSpec
+from sash.physical.specs import ExpireSpec
 from sash.session import Database
 
 STREAMS = "\n".join(f"CREATE STREAM {name} (ts TIMESTAMP, k INT, v INT) TIMESTAMP BY ts;" for name in "abc")

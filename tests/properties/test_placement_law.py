@@ -9,15 +9,14 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pytest
 
+from sash.logical.aggregates import AggregateCall, Function
 from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
-    AggregateCall,
     Combination,
     Combine,
     Deletions,
     Emit,
     Filter,
-    Function,
     Insertions,
     Join,
     Minus,

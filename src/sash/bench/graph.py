@@ -17,7 +17,8 @@ import numpy as np
 from sash.bench.arrivals import BenchClock, Effects, Setting, SimulatedClock, Time, WallClock, bursts, play, poisson
 from sash.bench.report import Options, Report
 from sash.deltas import Int64s
-from sash.physical.specs import FilterSpec, PortSpec, Spec, UnionAllSpec, below
+from sash.physical.set_specs import UnionAllSpec
+from sash.physical.specs import FilterSpec, PortSpec, Spec, below
 from sash.runtime.enhanced import Timing
 from sash.runtime.schedule import AUTO, Schedule
 from sash.session import Database

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sash.logical.aggregates import AggregateCall
 from sash.logical.as_of import AsOf
 from sash.logical.expression_text import duration_text, expression_text
 from sash.logical.nodes import (
     Aggregate,
-    AggregateCall,
     Combine,
     Deletions,
     Emit,

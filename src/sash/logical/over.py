@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from sash.schema import BIGINT, DOUBLE, Field, Schema, Type
 
 if TYPE_CHECKING:
-    from sash.logical.nodes import AggregateCall, Order, Plan
+    from sash.logical.aggregates import AggregateCall
+    from sash.logical.nodes import Order, Plan
 
 
 class WindowFunction(Enum):

@@ -32,7 +32,7 @@ from sash.operators.table_changes import TableChanges
 from sash.operators.top import top
 from sash.operators.unnest import Unnest
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
-from sash.physical import expiry_specs, paper_specs, specs
+from sash.physical import expiry_specs, group_specs, pair_specs, paper_specs, set_specs, specs
 from sash.physical.as_of import AsOfSpec
 from sash.physical.over import OverSpec
 from sash.physical.reached import ReachedSpec
@@ -47,26 +47,26 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     specs.FilterSpec: Filter,
     specs.ProjectSpec: Project,
     specs.ExpireSpec: expire,
-    specs.JoinSpec: Join,
-    specs.SignedJoinSpec: SignedJoin,
-    specs.LookupSpec: Lookup,
-    specs.SignedLookupSpec: SignedLookup,
-    specs.GroupBySpec: GroupBy,
-    specs.OrderedGroupBySpec: GroupBy,
-    specs.SlidingGroupBySpec: SlidingSums,
+    pair_specs.JoinSpec: Join,
+    pair_specs.SignedJoinSpec: SignedJoin,
+    pair_specs.LookupSpec: Lookup,
+    pair_specs.SignedLookupSpec: SignedLookup,
+    group_specs.GroupBySpec: GroupBy,
+    group_specs.OrderedGroupBySpec: GroupBy,
+    group_specs.SlidingGroupBySpec: SlidingSums,
     specs.BeginSpec: Begin,
     specs.InsertionsSpec: Insertions,
     specs.DeletionsSpec: Deletions,
     specs.SnapshotsSpec: Snapshots,
-    specs.UnionAllSpec: UnionAll,
-    specs.CombineSpec: Combine,
-    specs.MinusSpec: Minus,
-    specs.TopSpec: top,
+    set_specs.UnionAllSpec: UnionAll,
+    set_specs.CombineSpec: Combine,
+    set_specs.MinusSpec: Minus,
+    group_specs.TopSpec: top,
     OverSpec: Over,
     AsOfSpec: AsOf,
     ReachedSpec: Reached,
     UnnestSpec: Unnest,
-    specs.SequenceSpec: sequence,
+    pair_specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,
     specs.TableChangesSpec: TableChanges,
     expiry_specs.DistinctSpec: Distinct,

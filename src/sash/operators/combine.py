@@ -14,7 +14,7 @@ from sash.kernels import combine as kernel
 from sash.logical.nodes import Combination
 from sash.operators.base import Surroundings, Timeless
 from sash.operators.changes import NetChanges
-from sash.physical.specs import CombineSpec, UnionAllSpec
+from sash.physical.set_specs import CombineSpec, UnionAllSpec
 from sash.state.bag import TwoSidedBag
 
 _HOW = {

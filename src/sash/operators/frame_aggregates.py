@@ -12,13 +12,14 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Delta, Int64s
-from sash.logical.nodes import AggregateCall
+from sash.logical.aggregates import AggregateCall
 from sash.logical.over import Frame
 from sash.logical.patterns import Pattern
 from sash.operators.base import Surroundings
 from sash.operators.group_by import GroupBy
 from sash.operators.segments import Segments
-from sash.physical.specs import GroupBySpec, PortSpec
+from sash.physical.group_specs import GroupBySpec
+from sash.physical.specs import PortSpec
 from sash.schema import FOREVER, Schema
 from sash.state.scratch import Scratch
 

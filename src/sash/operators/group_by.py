@@ -17,13 +17,13 @@ from sash.kernels.group_by import group_rows, tag_groups
 from sash.kernels.group_registers import BEGUN, LAST, TOUCHED_GROUP
 from sash.kernels.percentiles import SPARE
 from sash.kernels.rounding import SCRATCH
-from sash.logical.nodes import Function
+from sash.logical.aggregates import Function
 from sash.operators.base import Operator, Surroundings
 from sash.operators.new_texts import NewTexts
 from sash.operators.user_calls import UserCall
 from sash.physical.group_by import CALL_LANE
+from sash.physical.group_specs import GroupBySpec
 from sash.physical.group_tables import group_tables
-from sash.physical.specs import GroupBySpec
 from sash.schema import BEGINNING, FOREVER
 from sash.state.groups import Groups
 from sash.state.lanes import string_lanes

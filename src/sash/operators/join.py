@@ -19,7 +19,7 @@ from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import join as kernel
 from sash.operators.base import Surroundings, Timeless
 from sash.operators.pieces import Pieces
-from sash.physical.specs import JoinSpec, SignedJoinSpec
+from sash.physical.pair_specs import JoinSpec, SignedJoinSpec
 from sash.state.bag import KeyedBag
 from sash.state.row_log import RowLog
 

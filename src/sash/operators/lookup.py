@@ -20,7 +20,7 @@ from sash.kernels.remembering import CURSOR, look_up_signed
 from sash.operators.base import Surroundings, Timeless
 from sash.operators.join import Side, pair_shape
 from sash.operators.pieces import Pieces
-from sash.physical.specs import LookupSpec, SignedLookupSpec
+from sash.physical.pair_specs import LookupSpec, SignedLookupSpec
 from sash.state.bag import KeyedBag
 from sash.state.waiting import WaitingRows
 

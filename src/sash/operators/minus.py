@@ -20,7 +20,7 @@ from sash.kernels.prefetching import tag_rows
 from sash.operators.base import Surroundings, Timeless
 from sash.operators.changes import NetChanges
 from sash.operators.pieces import Pieces
-from sash.physical.specs import MinusSpec
+from sash.physical.set_specs import MinusSpec
 from sash.state.ranking import AgedRanking, KeyColumns
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import over as kernel
-from sash.logical.nodes import AggregateCall
+from sash.logical.aggregates import AggregateCall
 from sash.logical.over import Frame, OverCall
 from sash.operators.base import Surroundings, Timeless
 from sash.operators.changes import NetChanges

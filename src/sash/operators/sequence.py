@@ -24,7 +24,7 @@ from sash.operators.base import Operator, Surroundings
 from sash.operators.changes import NetChanges, repeat
 from sash.operators.columns import evaluate_over
 from sash.operators.join import Side
-from sash.physical.specs import SequenceSpec
+from sash.physical.pair_specs import SequenceSpec
 from sash.scalar.nodes import Expression
 from sash.schema import BEGINNING, FOREVER
 from sash.state.waiting import WaitingRows

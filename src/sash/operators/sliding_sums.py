@@ -18,8 +18,8 @@ from sash.kernels.rounding import SCRATCH
 from sash.kernels.sliding_sums import CROWDED, slide_sums
 from sash.operators.base import Operator, Surroundings
 from sash.operators.changes import NetChanges
+from sash.physical.group_specs import SlidingGroupBySpec
 from sash.physical.group_tables import group_tables
-from sash.physical.specs import SlidingGroupBySpec
 from sash.state.lanes import string_lanes
 from sash.state.sliding_groups import SlidingGroups
 

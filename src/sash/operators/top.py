@@ -17,7 +17,7 @@ from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.changes import NetChanges
 from sash.operators.orders import row_order
 from sash.operators.pieces import Pieces
-from sash.physical.specs import TopSpec
+from sash.physical.group_specs import TopSpec
 from sash.schema import FOREVER
 from sash.state.ranking import KeyColumns, Ranking
 

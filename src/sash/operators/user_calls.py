@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout
-from sash.logical.nodes import AggregateCall
+from sash.logical.aggregates import AggregateCall
 from sash.logical.user_aggregates import UserAggregate
 from sash.operators.base import Surroundings
 from sash.physical.group_by import CALL_BIT, CALL_LANE, CALL_MASK, CALL_ROOT

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sash.logical.aggregates import AggregateCall
 from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
-    AggregateCall,
     Combination,
     Combine,
     Deletions,

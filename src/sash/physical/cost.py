@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-from sash.logical.nodes import Function
+from sash.logical.aggregates import Function
 from sash.logical.patterns import Pattern
-from sash.physical import specs
+from sash.physical import group_specs, pair_specs, set_specs, specs
 from sash.physical.estimates import Estimates
 from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, LeavingJoinSpec, MessageExpireSpec
 from sash.physical.over import OverSpec
@@ -98,13 +98,13 @@ class Costs:
                 return Cost(changes * CALENDAR, rows)
             case specs.ExpireSpec():
                 return Cost(changes * (CALENDAR if below.pattern is Pattern.WEAK else RING), rows)
-            case specs.SlidingGroupBySpec():
+            case group_specs.SlidingGroupBySpec():
                 return Cost(2 * changes * GROUP, rows)
-            case specs.OrderedGroupBySpec():
+            case group_specs.OrderedGroupBySpec():
                 return Cost(changes * GROUP_DEQUES, out.rows * _steps(rows / max(1.0, out.rows)))
-            case specs.GroupBySpec():
+            case group_specs.GroupBySpec():
                 return Cost(changes * (GROUP if _adds_up(spec) else GROUP_VALUES), out.rows if _adds_up(spec) else rows)
-            case specs.TopSpec():
+            case group_specs.TopSpec():
                 return Cost(changes * TOP * _steps(rows), rows)
             case specs.SnapshotsSpec():
                 return Cost(changes * TOP * _steps(rows) + out.rate * NET, rows)
@@ -115,20 +115,20 @@ class Costs:
         left, right = self.estimates.of(spec.left), self.estimates.of(spec.right)
         changes = self._changes(spec.left) + self._changes(spec.right)
         match spec:
-            case specs.LookupSpec():
+            case pair_specs.LookupSpec():
                 return Cost(changes * LOOKUP_ROW + self._changes(spec) * JOIN_PAIR, right.rows)
-            case specs.SignedJoinSpec():
+            case pair_specs.SignedJoinSpec():
                 kept = left.distinct_rows + right.distinct_rows
                 return Cost(changes * SIGNED_JOIN_ROW + self._changes(spec) * SIGNED_JOIN_PAIR, kept)
             case LeavingJoinSpec():
                 return Cost(2 * changes * JOIN_ROW + self._changes(spec) * JOIN_PAIR, left.rows + right.rows)
-            case specs.JoinSpec():
+            case pair_specs.JoinSpec():
                 return Cost(changes * JOIN_ROW + self._changes(spec) * JOIN_PAIR, left.rows + right.rows)
-            case specs.CombineSpec():
+            case set_specs.CombineSpec():
                 return Cost(changes * COMBINE, left.distinct_rows + right.distinct_rows)
-            case specs.MinusSpec():
+            case set_specs.MinusSpec():
                 return Cost(changes * MINUS, left.rows)
-            case specs.SequenceSpec():
+            case pair_specs.SequenceSpec():
                 return Cost(changes * SEQUENCE, left.rate * (spec.within or 0) / 1e6)
             case _:
                 return Cost(changes * UNION, 0.0)
@@ -146,7 +146,7 @@ def parts(spec: Spec) -> dict[Spec, None]:
     return found
 
 
-def _adds_up(spec: specs.GroupBySpec) -> bool:
+def _adds_up(spec: group_specs.GroupBySpec) -> bool:
     return all(call.function in _ADDED_UP and not call.is_distinct for call in spec.calls)
 
 

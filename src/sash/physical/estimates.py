@@ -14,7 +14,7 @@ from typing import Any
 from sash.logical.nodes import Combination, Pairing
 from sash.logical.patterns import Pattern
 from sash.logical.statistics import UNBOUNDED_SECONDS, Statistics
-from sash.physical import specs
+from sash.physical import group_specs, pair_specs, set_specs, specs
 from sash.physical.expiry_specs import DistinctSpec, LeavingJoinSpec
 from sash.physical.over import OverSpec
 from sash.physical.selectivity import selectivity
@@ -133,32 +133,32 @@ def _unnest(spec: UnnestSpec, below: Estimate) -> Estimate:
     return replace(made, rate=below.rate * ELEMENTS, rows=below.rows * ELEMENTS)
 
 
-def _join(spec: specs.JoinSpec, left: Estimate, right: Estimate) -> Estimate:
+def _join(spec: pair_specs.JoinSpec, left: Estimate, right: Estimate) -> Estimate:
     share = _meeting(spec, left, right)
     rate = (left.rate * right.rows + right.rate * left.rows) * share
     premature = 1 - (1 - left.premature) * (1 - right.premature)
     return Estimate(rate, left.rows * right.rows * share, left.values + right.values, premature, left.leaves or right.leaves)
 
 
-def _signed_join(spec: specs.SignedJoinSpec, left: Estimate, right: Estimate) -> Estimate:
+def _signed_join(spec: pair_specs.SignedJoinSpec, left: Estimate, right: Estimate) -> Estimate:
     """A bag has equal rows once, with a count: a change meets different rows, however often they are there."""
     share = _meeting(spec, left, right)
     rate = (left.rate * right.distinct_rows + right.rate * left.distinct_rows) * share
     return replace(_join(spec, left, right), rate=rate)
 
 
-def _lookup(spec: specs.LookupSpec, left: Estimate, right: Estimate) -> Estimate:
+def _lookup(spec: pair_specs.LookupSpec, left: Estimate, right: Estimate) -> Estimate:
     found = right.rows * _meeting(spec, left, right)
     return replace(left, rate=left.rate * found, rows=left.rows * found, values=left.values + right.values)
 
 
-def _meeting(spec: specs.JoinSpec | specs.SequenceSpec, left: Estimate, right: Estimate) -> float:
+def _meeting(spec: pair_specs.JoinSpec | pair_specs.SequenceSpec, left: Estimate, right: Estimate) -> float:
     """The share of all pairs whose keys are equal."""
     pairs = zip(spec.left_keys, spec.right_keys, strict=True)
     return prod(1 / max(1.0, left.values[mine], right.values[theirs]) for mine, theirs in pairs)
 
 
-def _group_by(spec: specs.GroupBySpec, below: Estimate) -> Estimate:
+def _group_by(spec: group_specs.GroupBySpec, below: Estimate) -> Estimate:
     """A group changes with each of its rows; DISTINCT only where a value comes that is not there."""
     keys = tuple(below.values[key] for key in spec.keys)
     groups = below.groups(spec.keys)
@@ -167,19 +167,19 @@ def _group_by(spec: specs.GroupBySpec, below: Estimate) -> Estimate:
     return Estimate(below.changes, groups, (*keys, *(groups for _ in spec.calls)))
 
 
-def _union(spec: specs.UnionAllSpec, left: Estimate, right: Estimate) -> Estimate:
+def _union(spec: set_specs.UnionAllSpec, left: Estimate, right: Estimate) -> Estimate:
     values = tuple(map(max, left.values, right.values))
     return Estimate(left.rate + right.rate, left.rows + right.rows, values, left.premature, left.leaves or right.leaves)
 
 
-def _combine(spec: specs.CombineSpec, left: Estimate, right: Estimate) -> Estimate:
+def _combine(spec: set_specs.CombineSpec, left: Estimate, right: Estimate) -> Estimate:
     share = min(1.0, right.rows / max(LEAST, left.rows))
     if spec.how in (Combination.SEMI, Combination.INTERSECT_ALL, Combination.INTERSECT):
         return replace(left, rate=left.rate * share, rows=left.rows * share)
     return _negated(left, share)
 
 
-def _minus(spec: specs.MinusSpec, left: Estimate, right: Estimate) -> Estimate:
+def _minus(spec: set_specs.MinusSpec, left: Estimate, right: Estimate) -> Estimate:
     """The more values both sides have in common, the more is taken away, and the more often too early."""
     common = min(1.0, right.domain(spec.right_keys) / left.domain(spec.left_keys))
     return _negated(left, min(1.0, right.rows / max(LEAST, left.rows)) * common)
@@ -190,7 +190,7 @@ def _negated(left: Estimate, most: float) -> Estimate:
     return replace(left, rate=left.rate * (1 - share) * (1 + share), rows=left.rows * (1 - share), premature=share)
 
 
-def _top(spec: specs.TopSpec, below: Estimate) -> Estimate:
+def _top(spec: group_specs.TopSpec, below: Estimate) -> Estimate:
     groups = below.groups(spec.partition) if spec.partition else 1.0
     shown = min(below.rows, groups * spec.count)
     values = below.values if spec.numbered is None else (*below.values, float(spec.count))
@@ -217,7 +217,7 @@ def _distinct(spec: DistinctSpec, below: Estimate) -> Estimate:
     return Estimate(rate, below.groups(columns), below.values, leaves=below.leaves)
 
 
-def _sequence(spec: specs.SequenceSpec, left: Estimate, right: Estimate) -> Estimate:
+def _sequence(spec: pair_specs.SequenceSpec, left: Estimate, right: Estimate) -> Estimate:
     """CHRONICLE uses a left row once, RECENT pairs every right row that finds one."""
     waiting = left.rate * (UNBOUNDED_SECONDS if spec.within is None else spec.within / SECOND)
     found = right.rate * min(1.0, waiting * _meeting(spec, left, right))
@@ -243,19 +243,19 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.FilterSpec: _filter,
     specs.ProjectSpec: _project,
     UnnestSpec: _unnest,
-    specs.LookupSpec: _lookup,
-    specs.SignedJoinSpec: _signed_join,
-    specs.JoinSpec: _join,
-    specs.GroupBySpec: _group_by,
-    specs.SlidingGroupBySpec: _group_by,
-    specs.UnionAllSpec: _union,
-    specs.CombineSpec: _combine,
-    specs.MinusSpec: _minus,
-    specs.TopSpec: _top,
+    pair_specs.LookupSpec: _lookup,
+    pair_specs.SignedJoinSpec: _signed_join,
+    pair_specs.JoinSpec: _join,
+    group_specs.GroupBySpec: _group_by,
+    group_specs.SlidingGroupBySpec: _group_by,
+    set_specs.UnionAllSpec: _union,
+    set_specs.CombineSpec: _combine,
+    set_specs.MinusSpec: _minus,
+    group_specs.TopSpec: _top,
     OverSpec: _over,
     DistinctSpec: _distinct,
     LeavingJoinSpec: _leaving_join,
-    specs.SequenceSpec: _sequence,
+    pair_specs.SequenceSpec: _sequence,
     specs.InsertionsSpec: _stream,
     specs.DeletionsSpec: _stream,
     specs.SnapshotsSpec: _snapshots,

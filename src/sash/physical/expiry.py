@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from sash.logical.nodes import Function
+from sash.logical.aggregates import Function
 from sash.logical.patterns import Pattern
 from sash.physical.expiry_specs import (
     AnnounceSpec,
@@ -30,30 +30,25 @@ from sash.physical.expiry_specs import (
     MessageJoinSpec,
     MessageLookupSpec,
 )
+from sash.physical.group_specs import GroupBySpec, OrderedGroupBySpec, SlidingGroupBySpec
 from sash.physical.group_tables import group_tables
+from sash.physical.pair_specs import JoinSpec, LookupSpec, SignedJoinSpec
 from sash.physical.reached import ReachedSpec
+from sash.physical.set_specs import MinusSpec, UnionAllSpec
 from sash.physical.specs import (
     BinarySpec,
     DeletionsSpec,
     EmitSpec,
     ExpireSpec,
     FilterSpec,
-    GroupBySpec,
     InsertionsSpec,
-    JoinSpec,
     JumpingWindowSpec,
-    LookupSpec,
-    MinusSpec,
-    OrderedGroupBySpec,
     PortSpec,
     ProjectSpec,
-    SignedJoinSpec,
-    SlidingGroupBySpec,
     SnapshotsSpec,
     Spec,
     TimeWindowSpec,
     UnarySpec,
-    UnionAllSpec,
 )
 from sash.scalar.nodes import Column
 from sash.schema import FOREVER

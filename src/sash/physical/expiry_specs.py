@@ -11,7 +11,9 @@ from enum import Enum
 from functools import cached_property
 
 from sash.logical.patterns import Pattern
-from sash.physical.specs import FilterSpec, JoinSpec, LookupSpec, ProjectSpec, Spec, UnarySpec, UnionAllSpec
+from sash.physical.pair_specs import JoinSpec, LookupSpec
+from sash.physical.set_specs import UnionAllSpec
+from sash.physical.specs import FilterSpec, ProjectSpec, Spec, UnarySpec
 from sash.schema import Field, Schema
 
 

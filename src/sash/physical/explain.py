@@ -18,29 +18,21 @@ from sash.physical.choose import Choice
 from sash.physical.cost import Costs
 from sash.physical.estimates import Estimates
 from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, LeavingJoinSpec, MessageExpireSpec
+from sash.physical.group_specs import GroupBySpec, OrderedGroupBySpec, SlidingGroupBySpec, TopSpec
 from sash.physical.over import OverSpec
+from sash.physical.pair_specs import JoinSpec, LookupSpec, SequenceSpec, SignedJoinSpec, SignedLookupSpec
 from sash.physical.placement import Expiry
 from sash.physical.reached import ReachedSpec
+from sash.physical.set_specs import CombineSpec, MinusSpec
 from sash.physical.specs import (
-    CombineSpec,
     CountWindowSpec,
     EmitSpec,
     ExpireSpec,
-    GroupBySpec,
-    JoinSpec,
     JumpingWindowSpec,
-    LookupSpec,
-    MinusSpec,
-    OrderedGroupBySpec,
     PartitionWindowSpec,
     PortSpec,
-    SequenceSpec,
-    SignedJoinSpec,
-    SignedLookupSpec,
-    SlidingGroupBySpec,
     SnapshotsSpec,
     Spec,
-    TopSpec,
 )
 
 _KEPT: dict[type[Spec], str] = {

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sash.deltas import MASK_BITS, Int64s
-from sash.logical.nodes import AggregateCall, Function
+from sash.logical.aggregates import AggregateCall, Function
 from sash.physical import group_by as words
-from sash.physical.specs import GroupBySpec, OrderedGroupBySpec
+from sash.physical.group_specs import GroupBySpec, OrderedGroupBySpec
 from sash.schema import Kind, Type
 
 VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)

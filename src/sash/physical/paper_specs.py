@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sash.logical.patterns import Pattern
-from sash.physical.specs import JoinSpec, SignedJoinSpec, UnarySpec
+from sash.physical.pair_specs import JoinSpec, SignedJoinSpec
+from sash.physical.specs import UnarySpec
 
 
 @dataclass(frozen=True)

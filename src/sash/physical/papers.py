@@ -24,6 +24,8 @@ from enum import Enum
 from sash.logical.patterns import Pattern
 from sash.physical.expiry import over_inputs
 from sash.physical.expiry_specs import DistinctSpec, LeavingJoinSpec
+from sash.physical.group_specs import GroupBySpec
+from sash.physical.pair_specs import JoinSpec, SignedJoinSpec
 from sash.physical.paper_specs import (
     BucketDistinctSpec,
     BucketJoinSpec,
@@ -34,18 +36,8 @@ from sash.physical.paper_specs import (
     PartitionResultSpec,
     SignedBucketJoinSpec,
 )
-from sash.physical.specs import (
-    ExpireSpec,
-    FilterSpec,
-    GroupBySpec,
-    JoinSpec,
-    MinusSpec,
-    ProjectSpec,
-    SignedJoinSpec,
-    Spec,
-    TimeWindowSpec,
-    below,
-)
+from sash.physical.set_specs import MinusSpec
+from sash.physical.specs import ExpireSpec, FilterSpec, ProjectSpec, Spec, TimeWindowSpec, below
 from sash.scalar.nodes import Column
 from sash.schema import Kind
 

@@ -48,34 +48,27 @@ from sash.logical.tables import is_non_retroactive, turned
 from sash.logical.unnest import Unnest
 from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import suit_the_pattern, tell_the_time, wait_for_input
+from sash.physical.group_specs import GroupBySpec, TopSpec
 from sash.physical.over import OverSpec
+from sash.physical.pair_specs import JoinSpec, LookupSpec, SequenceSpec, SignedJoinSpec, SignedLookupSpec
 from sash.physical.reached import ReachedSpec, time_port
+from sash.physical.set_specs import CombineSpec, MinusSpec, UnionAllSpec
 from sash.physical.specs import (
     BeginSpec,
-    CombineSpec,
     CountWindowSpec,
     DeletionsSpec,
     EmitSpec,
     ExpireSpec,
     FilterSpec,
-    GroupBySpec,
     InsertionsSpec,
-    JoinSpec,
     JumpingWindowSpec,
-    LookupSpec,
-    MinusSpec,
     PartitionWindowSpec,
     PortSpec,
     ProjectSpec,
-    SequenceSpec,
-    SignedJoinSpec,
-    SignedLookupSpec,
     SnapshotsSpec,
     Spec,
     TableChangesSpec,
     TimeWindowSpec,
-    TopSpec,
-    UnionAllSpec,
     beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within

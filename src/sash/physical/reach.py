@@ -18,16 +18,15 @@ from functools import lru_cache
 from sash.logical.nodes import Pairing
 from sash.physical.expiry_specs import InputExpireSpec
 from sash.physical.job import Job
+from sash.physical.pair_specs import LookupSpec, SequenceSpec
 from sash.physical.specs import (
     CountWindowSpec,
     EmitSpec,
     FilterSpec,
     JumpingWindowSpec,
-    LookupSpec,
     PartitionWindowSpec,
     PortSpec,
     ProjectSpec,
-    SequenceSpec,
     Spec,
     TableChangesSpec,
     TimeWindowSpec,

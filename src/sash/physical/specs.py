@@ -11,10 +11,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from sash.deltas import Layout
-from sash.logical.nodes import AggregateCall, Combination, Order, Pairing
 from sash.logical.patterns import Pattern
 from sash.scalar.nodes import Expression
-from sash.schema import BIGINT, FOREVER, Field, Schema
+from sash.schema import FOREVER, Field, Schema
 
 
 def beginning(stream: str, stamped_by: tuple[str, ...] | None) -> str:
@@ -210,80 +209,6 @@ class ExpireSpec(UnarySpec):
 
 
 @dataclass(frozen=True)
-class JoinSpec(BinarySpec):
-    """Join of two inputs whose rows carry their expiry."""
-
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
-
-    @cached_property
-    def schema(self) -> Schema:
-        return Schema(self.left.schema.fields + self.right.schema.fields)
-
-    @property
-    def pattern(self) -> Pattern:
-        patterns = {self.left.pattern, self.right.pattern}
-        return Pattern.MONOTONIC if patterns == {Pattern.MONOTONIC} else Pattern.WEAK
-
-
-@dataclass(frozen=True)
-class SignedJoinSpec(JoinSpec):
-    """Join of two inputs of signed changes."""
-
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
-
-
-@dataclass(frozen=True)
-class LookupSpec(JoinSpec):
-    """Join of arriving rows with a table as it is when they arrive; later changes of the table touch only later rows."""
-
-    @property
-    def pattern(self) -> Pattern:
-        return self.left.pattern
-
-
-@dataclass(frozen=True)
-class SignedLookupSpec(LookupSpec):
-    """The same for rows that leave by a negative one, which takes back what was given for them."""
-
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
-
-
-@dataclass(frozen=True)
-class GroupBySpec(UnarySpec):
-    """Groups of signed changes."""
-
-    keys: tuple[int, ...]
-    calls: tuple[AggregateCall, ...]
-    names: tuple[str, ...]
-    streams: tuple[str, ...] = ()  # without keys: the one row is there from the first row of any of these on
-
-    @cached_property
-    def schema(self) -> Schema:
-        fields = self.input.schema.fields
-        types = [fields[key].type for key in self.keys] + [call.type for call in self.calls]
-        return Schema(tuple(Field(n, t) for n, t in zip(self.names, types, strict=True)))
-
-
-@dataclass(frozen=True)
-class OrderedGroupBySpec(GroupBySpec):
-    """Groups of signed changes whose rows leave in the order they came: a least value needs no values that leave before it."""
-
-
-@dataclass(frozen=True)
-class SlidingGroupBySpec(GroupBySpec):
-    """Groups of rows that carry their expiry and leave in the order they came: counts and sums by key."""
-
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
-
-
-@dataclass(frozen=True)
 class BeginSpec(UnarySpec):
     """Nothing is shown before the first row of any of these streams: what was there already comes then."""
 
@@ -311,84 +236,6 @@ class DeletionsSpec(UnarySpec):
 @dataclass(frozen=True)
 class SnapshotsSpec(UnarySpec):
     """All rows after every instant with a change, as a stream; within an instant in the order of the full row."""
-
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.MONOTONIC
-
-
-@dataclass(frozen=True)
-class UnionAllSpec(BinarySpec):
-    """The rows of both inputs. Either both carry their expiry or both are signed."""
-
-    @property
-    def lifetime(self) -> int | None:
-        return self.left.lifetime if self.left.lifetime == self.right.lifetime else None
-
-    @property
-    def pattern(self) -> Pattern:
-        patterns = sorted((self.left.pattern, self.right.pattern))
-        # Rows of two different windows leave in the order of neither; those that never leave do not disturb it.
-        is_mixed = patterns == [Pattern.WEAKEST, Pattern.WEAKEST] and self.lifetime is None
-        return Pattern.WEAK if is_mixed else patterns[1]
-
-
-@dataclass(frozen=True)
-class CombineSpec(BinarySpec):
-    """Set operators of two inputs of signed changes; a union is none of them."""
-
-    how: Combination
-
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
-
-
-@dataclass(frozen=True)
-class MinusSpec(BinarySpec):
-    """Negation on key columns, of two inputs of signed changes."""
-
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
-
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
-
-
-@dataclass(frozen=True)
-class TopSpec(UnarySpec):
-    """The first `count` rows of every partition after `offset` of them, of signed changes."""
-
-    partition: tuple[int, ...]
-    order: tuple[Order, ...]
-    count: int
-    offset: int = 0
-    numbered: str | None = None
-
-    @cached_property
-    def schema(self) -> Schema:
-        extra = () if self.numbered is None else (Field(self.numbered, BIGINT),)
-        return Schema(self.input.schema.fields + extra)
-
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
-
-
-@dataclass(frozen=True)
-class SequenceSpec(BinarySpec):
-    """Pairs of rows of two streams, the right one after the left one."""
-
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
-    pairing: Pairing
-    within: int | None
-    residual: Expression | None
-
-    @cached_property
-    def schema(self) -> Schema:
-        return Schema(self.left.schema.fields + self.right.schema.fields)
 
     @property
     def pattern(self) -> Pattern:

@@ -10,7 +10,8 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.kernels.join import hash_rows
 from sash.logical.nodes import Combination
-from sash.physical.specs import CombineSpec, MinusSpec, Spec
+from sash.physical.set_specs import CombineSpec, MinusSpec
+from sash.physical.specs import Spec
 
 ONE_IN = 8
 ROWS = 4096

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
-from sash.physical.specs import BeginSpec, GroupBySpec, PortSpec, Spec, below
+from sash.physical.group_specs import GroupBySpec
+from sash.physical.specs import BeginSpec, PortSpec, Spec, below
 from sash.runtime.allocation import keep_freed_memory
 from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments

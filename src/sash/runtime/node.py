@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from sash.deltas import Delta
 from sash.operators.base import Operator
-from sash.physical.specs import BeginSpec, GroupBySpec, Spec
+from sash.physical.group_specs import GroupBySpec
+from sash.physical.specs import BeginSpec, Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
 from sash.runtime.early import Early
 from sash.runtime.metrics import OperatorMetrics

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.logical.nodes import Function
+from sash.logical.aggregates import Function
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar import build
 from sash.scalar.nodes import Call, Expression, Literal

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sash.logical.aggregates import AggregateCall, Function
 from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
-    AggregateCall,
     Combination,
     Combine,
     Emit,
     Filter,
-    Function,
     Join,
     Minus,
     Plan,

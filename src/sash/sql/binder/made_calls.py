@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sash.logical.nodes import Aggregate, AggregateCall, Filter, Function, Order, Plan, Project
+from sash.logical.aggregates import AggregateCall, Function
+from sash.logical.nodes import Aggregate, Filter, Order, Plan, Project
 from sash.logical.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression, Literal

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sash.logical.nodes import Aggregate, AggregateCall, Filter, Function, Join, Plan, Project, SingleRow, Top
+from sash.logical.aggregates import AggregateCall, Function
+from sash.logical.nodes import Aggregate, Filter, Join, Plan, Project, SingleRow, Top
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression
 from sash.sql.binder import matches

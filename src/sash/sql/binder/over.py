@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.logical.nodes import Function
+from sash.logical.aggregates import Function
 from sash.logical.over import Frame, OverCall, WindowFunction
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression, Literal

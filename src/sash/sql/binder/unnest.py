@@ -20,22 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sash.errors import SashError
+from sash.logical.aggregates import AggregateCall, Function
 from sash.logical.as_of import AsOf
 from sash.logical.expression_text import expression_text
-from sash.logical.nodes import (
-    Aggregate,
-    AggregateCall,
-    Combine,
-    Filter,
-    Function,
-    Join,
-    Minus,
-    Order,
-    Plan,
-    Project,
-    SingleRow,
-    Top,
-)
+from sash.logical.nodes import Aggregate, Combine, Filter, Join, Minus, Order, Plan, Project, SingleRow, Top
 from sash.logical.over import Over, OverCall, WindowFunction
 from sash.logical.unnest import Unnest
 from sash.scalar import build

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sash.logical.nodes import AggregateCall, Function
+from sash.logical.aggregates import AggregateCall, Function
 from sash.logical.user_aggregates import UserAggregate
 from sash.scalar.nodes import Expression
 from sash.schema import Type

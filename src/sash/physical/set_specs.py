@@ -1,0 +1,48 @@
+"""Specs of set operators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sash.logical.nodes import Combination
+from sash.logical.patterns import Pattern
+from sash.physical.specs import BinarySpec
+
+
+@dataclass(frozen=True)
+class UnionAllSpec(BinarySpec):
+    """The rows of both inputs. Either both carry their expiry or both are signed."""
+
+    @property
+    def lifetime(self) -> int | None:
+        return self.left.lifetime if self.left.lifetime == self.right.lifetime else None
+
+    @property
+    def pattern(self) -> Pattern:
+        patterns = sorted((self.left.pattern, self.right.pattern))
+        # Rows of two different windows leave in the order of neither; those that never leave do not disturb it.
+        is_mixed = patterns == [Pattern.WEAKEST, Pattern.WEAKEST] and self.lifetime is None
+        return Pattern.WEAK if is_mixed else patterns[1]
+
+
+@dataclass(frozen=True)
+class CombineSpec(BinarySpec):
+    """Set operators of two inputs of signed changes; a union is none of them."""
+
+    how: Combination
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT
+
+
+@dataclass(frozen=True)
+class MinusSpec(BinarySpec):
+    """Negation on key columns, of two inputs of signed changes."""
+
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+
+    @property
+    def pattern(self) -> Pattern:
+        return Pattern.STRICT

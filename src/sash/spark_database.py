@@ -55,7 +55,8 @@ class SparkDatabase(Declarations):
         output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
         base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
         on_progress: Callable[[Progress], None] | None = None,
-        on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, backfill: bool = True,
+        on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, observe: bool = False,
+        backfill: bool = True,
     ) -> None:
         super().__init__(base or Path.cwd(), expiry, schedule)
         self._spark = spark
@@ -68,7 +69,7 @@ class SparkDatabase(Declarations):
         self._replanner = Replanner()
         self._options = {
             "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
-            "on_progress": on_progress, "on_metrics": on_metrics,
+            "on_progress": on_progress, "on_metrics": on_metrics, "observe": observe,
         }
 
     def stream(self, name: str, frame: DataFrame) -> None:

@@ -52,6 +52,7 @@ class StreamObserver:
 
     def packed(self) -> dict[str, Any]:
         """For a packet: what another one may add to what it has seen."""
+        self._look()
         return {"rows": self.rows, "sampled": self._sampled, "sketches": [sketch.packed() for sketch in self._sketches]}
 
     def merge(self, packed: Mapping[str, Any]) -> None:

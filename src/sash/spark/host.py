@@ -64,7 +64,7 @@ class SparkHost:
     def __init__(
         self, spark: SparkSession, job: Job, base: Path, checkpoint: Path | str | None = None,
         output: Path | str | None = None, batch_rows: int | None = None, flush: bool = True, until: int | None = None,
-        on_progress: Callable[[Progress], None] | None = None, *, on_metrics: OnMetrics | None = None,
+        on_progress: Callable[[Progress], None] | None = None, *, on_metrics: OnMetrics | None = None, observe: bool = False,
         frames: Mapping[str, DataFrame] | None = None, make_engine: MakeEngine = Shard,
     ) -> None:
         self.job = job
@@ -74,6 +74,7 @@ class SparkHost:
         self._flush = flush
         self._on_progress = on_progress
         self._listener = None if on_metrics is None else MetricsListener(on_metrics)
+        self._is_observed = observe or on_metrics is not None  # Spark takes some time to plan it, in every batch
         self._make_engine = make_engine
         self._temporary = tempfile.mkdtemp(prefix="sash-") if checkpoint is None else None
         folder = Folder.of(self._temporary or checkpoint or "")
@@ -291,7 +292,7 @@ class SparkHost:
         with configured(self._spark, settings.checkpoint):
             packets = streaming(
                 self._spark, job, self.steering.newest, settings, self._frames,
-                lambda level: stage(job, settings, level, self._make_engine),
+                lambda level: stage(job, settings, level, self._make_engine), is_observed=self._is_observed,
             )
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
             writer = writer.option("checkpointLocation", settings.checkpoint.child("spark").place)

@@ -50,7 +50,8 @@ def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
 
 
 def streaming(
-    spark: SparkSession, job: Job, newest: Job, settings: Settings, frames: Mapping[str, DataFrame], make_stage: MakeStage
+    spark: SparkSession, job: Job, newest: Job, settings: Settings, frames: Mapping[str, DataFrame], make_stage: MakeStage,
+    *, is_observed: bool = False,
 ) -> DataFrame:
     """The packets of every batch that are for the driver.
 
@@ -62,7 +63,8 @@ def streaming(
     streams = {stream.name: stream for stream in (*newest.streams, *job.streams)}
     for name, frame in frames.items():
         packets = packets.unionByName(pack_frame(newest, streams[name], frame))
-    return observed(_through_levels(packets, newest, make_stage))
+    packets = _through_levels(packets, newest, make_stage)
+    return observed(packets) if is_observed else packets
 
 
 def look(spark: SparkSession, job: Job, make_stage: MakeStage) -> list[Packet]:

@@ -14,7 +14,7 @@ from sash.kernels.bag import LIVE, find_node, give_back, take_node
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, remove_entry
 from sash.kernels.heap import pop, push
-from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
+from sash.kernels.prefetching import NEXT, look_ahead, prefetch
 from sash.kernels.rows import copy_row
 from sash.schema import FOREVER
 
@@ -47,14 +47,6 @@ def _link_last(node: int, width: int, registers: Int64s, nodes: Int64s) -> None:
     else:
         registers[HEAD] = node + 1
     registers[TAIL] = node + 1
-
-
-@inlined
-def _look_ahead(tags: Int64s, i: int, table: Int64s, nodes: Int64s) -> None:
-    last = len(table) - 1
-    if i + FAR < len(tags):
-        prefetch(table, tags[i + FAR] & last)
-        prefetch(nodes, (table[tags[i + NEAR] & last] & HALF) - 1)
 
 
 @inlined
@@ -127,7 +119,7 @@ def distinct_in_order(
         cursor[0] = i + 1
         if i == len(delta_ts):
             break
-        _look_ahead(tags, i, table, nodes)
+        look_ahead(tags, i, table, nodes)
         _ask_neighbours(tags, i, width, table, nodes)
         slot = find_node(delta_rows, i, lanes, tags[i], table, nodes, lanes)
         if table[slot]:
@@ -179,7 +171,7 @@ def distinct_by_alarm(
         cursor[0] = i + 1
         if i == len(delta_ts):
             break
-        _look_ahead(tags, i, table, nodes)
+        look_ahead(tags, i, table, nodes)
         slot = find_node(delta_rows, i, lanes, tags[i], table, nodes, lanes)
         if table[slot]:
             node = (table[slot] & HALF) - 1

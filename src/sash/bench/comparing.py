@@ -80,6 +80,8 @@ def run(options: Options) -> list[Report]:
             folder.mkdir()
             write_input(folder, count)
         found = []
+        options.say("start of Spark")
+        run_sash(first, "join")  # its workers start with the first query
         for workload in WORKLOADS:
             runs: dict[str, list[float] | str] = {}
             for _ in range(repeat):

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
+from sash.kernels.exact_sum import canonical_double
 from sash.kernels.rows import copy_row, order_of_doubles
 
 # The columns of a table: what is asked, the lane of the value, that of its mask and the bit there, is it a DOUBLE, the range.
 TEST, LANE, MASK, BIT, IS_DOUBLE, LOW, HIGH, COLUMNS = range(8)
 INSIDE, OUTSIDE, IS_NULL, IS_NOT_NULL = range(4)
 FALSE, OPEN, TRUE = range(3)  # what all conditions of a row come to; open: NULL
-ABSOLUTE, INFINITY, NAN = 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FF8000000000000
-NEGATIVE_ZERO = -0x8000000000000000
 
 
 @inlined
 def rank_of_double(bits: int) -> int:
     """Integers in the order of doubles; both zeros are equal, and so are all NaNs, above everything."""
-    if bits == NEGATIVE_ZERO:
-        return 0
-    return NAN if bits & ABSOLUTE > INFINITY else order_of_doubles(bits)
+    return order_of_doubles(canonical_double(bits))
 
 
 @kernel

@@ -61,18 +61,6 @@ def count_before(
 
 
 @kernel
-def rank_of(nodes: Int64s, node: int) -> int:
-    """How many rows come before those of a node."""
-    rank = nodes[nodes[node, LEFT], TOTAL]
-    while nodes[node, PARENT]:
-        parent = nodes[node, PARENT]
-        if nodes[parent, RIGHT] == node:
-            rank += nodes[nodes[parent, LEFT], TOTAL] + nodes[parent, COUNT]
-        node = parent
-    return rank
-
-
-@kernel
 def node_at(nodes: Int64s, root: int, rank: int) -> tuple[int, int]:
     """The node that holds the row of a rank, and the rank of its first row. The rank is below the root's total."""
     node, first = root, 0

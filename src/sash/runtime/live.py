@@ -48,7 +48,6 @@ class LiveView:
         self._shelf = shelf or Shelf()
         self._place, self._interner, self._lock = self._shelf.place(), self._shelf.interner, self._shelf.lock
         self._waiting: list[pa.RecordBatch] = []  # changelogs
-        self._waiting_rows = 0
         with self._interner.owned(self._place):
             self._bag = RowBag(self._layout, self._shelf.arena.scope(self._place), self._interner)
 
@@ -78,13 +77,12 @@ class LiveView:
     def add_later(self, changes: pa.RecordBatch) -> None:
         """The same, when it is worth while."""
         self._waiting.append(changes)
-        self._waiting_rows += changes.num_rows
-        if len(self._waiting) >= WAITING_BATCHES or self._waiting_rows >= WAITING_ROWS:
+        if len(self._waiting) >= WAITING_BATCHES or sum(batch.num_rows for batch in self._waiting) >= WAITING_ROWS:
             self._settle()
 
     def _settle(self) -> None:
         if self._waiting:
-            waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
+            waiting, self._waiting = self._waiting, []
             self.add_changelog(pa.Table.from_batches(waiting))
 
     def rows(self, more: Iterable[Net] = ()) -> pa.Table:

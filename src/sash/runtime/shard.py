@@ -19,6 +19,7 @@ from sash.physical.job import Job, Port, View
 from sash.physical.reach import kept_for, parts, reaches
 from sash.physical.specs import PortSpec, Spec, beginning, below
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
+from sash.runtime.clocks import Clocks
 from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
@@ -26,15 +27,11 @@ from sash.runtime.latent import LatentIntake
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
 from sash.runtime.packing import CHUNKS
 from sash.runtime.schedule import parse_schedule
-from sash.runtime.stream_clock import StreamClock
 from sash.runtime.view_changes import ViewChanges
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Arena
 from sash.state.interner import Interner
-
-# Registers: has a limit, the limit; has ended, at which instant; has a table changed, at which instant
-HAS_LIMIT, LIMIT, HAS_ENDED, ENDED, HAS_CHANGED, CHANGED = range(6)
 
 
 class Shard:
@@ -45,8 +42,7 @@ class Shard:
         self._net_from = net_from  # fewer changes of a view come without their net
         self._interner = Interner(arena)
         self.failures = Failures()
-        self._registers = arena.array("shard", (6,))
-        self._clocks: dict[str, StreamClock] = {}
+        self._clocks = Clocks(arena)
         self._intakes: dict[PortSpec, Intake] = {}
         self._views: dict[Spec, ViewChanges] = {}
         self._new: set[Spec] = set()  # views that begin with the next step
@@ -61,7 +57,7 @@ class Shard:
 
     @property
     def clocks(self) -> dict[str, int]:
-        return {name: clock.clock for name, clock in self._clocks.items()}
+        return {name: clock.clock for name, clock in self._clocks.streams.items()}
 
     @property
     def graph(self) -> Graph:
@@ -95,8 +91,8 @@ class Shard:
         self._interner.sweep()
         own = [packet for packet in packets if packet.level == self._level]
         out = list(self._take_rows(own))
-        self._share_arrivals()
-        is_end = self._take_controls(own)
+        self._clocks.share_arrivals()
+        is_end = self._clocks.take_controls(own)
         self._tell_the_end(is_end)
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
         for spec, view in self._views.items():
@@ -124,7 +120,7 @@ class Shard:
             if packet.cargo is Cargo.ROWS:
                 self._by_number[packet.port].seed(packet.batch())
             elif packet.cargo is Cargo.CONTROL and "advanced" in packet.facts():
-                self._learn(packet.name, packet.facts())
+                self._clocks.learn(packet.name, packet.facts())
         new = [spec for spec in self._sinks if spec not in before]
         out = self._knowledge() + self._back_fill([spec for spec in new if spec not in known], known)
         for spec in new:
@@ -143,7 +139,7 @@ class Shard:
 
     def unread(self, stream: StreamSpec, first: int | None, greatest: int | None) -> None:
         """Rows came that no view reads: of their stream, a later view has only what comes after them."""
-        StreamClock(stream, self._arena.scope("streams").scope(stream.name)).saw(first, greatest)
+        self._clocks.unread(stream, first, greatest)
 
     def complete_since(self, spec: Spec) -> int | None:
         """From which instant on a view that is created now is right for all rows that ever came; None: never."""
@@ -152,32 +148,21 @@ class Shard:
     def is_complete(self, spec: Spec) -> bool:
         """Whether a view that is created now is right for all rows that ever came."""
         since = complete_since(reaches(spec), self._intakes, self.now)
-        return since is not None and since <= self._least_clock
+        return since is not None and since <= self._clocks.least
 
     def _knowledge(self) -> list[Packet]:
         """What time it is, for levels that are new."""
         if (self._level, self._shard) != (1, 0):
             return []
         others = [(level, shard) for level in range(2, self._job.levels + 1) for shard in range(self._job.shards)]
-        told = {"": {"advanced": None, "registers": 1, **{str(n): int(value) for n, value in enumerate(self._registers)}}}
-        told |= {name: clock.told() for name, clock in self._clocks.items()}
         return [
             Packet(level, shard, Cargo.CONTROL, name, -1, self._shard, facts_body(facts))
-            for level, shard in others for name, facts in told.items()
+            for level, shard in others for name, facts in self._clocks.knowledge().items()
         ]
-
-    def _learn(self, name: str, facts: Mapping[str, int | None]) -> None:
-        if name in self._clocks:
-            self._clocks[name].learn(facts)
-        elif "registers" in facts:
-            self._registers[:] = [facts[str(n)] for n in range(len(self._registers))]
 
     def _take_job(self, job: Job) -> None:
         self._job = job
-        streams = self._arena.scope("streams")
-        self._clocks = {s.name: self._clocks.get(s.name) or StreamClock(s, streams.scope(s.name)) for s in job.streams}
-        for stream in job.streams:
-            self._clocks[stream.name].has_time = job.has_time(stream)
+        self._clocks.use(job)
         ports = [port for port in job.ports if port.level == self._level]
         before, self._intakes = self._intakes, {}
         for port in ports:
@@ -226,7 +211,7 @@ class Shard:
         if not specs:
             return []
         align(specs, known, self._arena, self._intakes)
-        feeds = {spec: intake.remembered(self._clock_of(spec)) for spec, intake in self._intakes.items()}
+        feeds = {spec: intake.remembered(self._clocks.of(spec)) for spec, intake in self._intakes.items()}
         feeds |= {port.spec: Feed(Delta.empty(port.spec.layout.width), BEGINNING) for port in self._arrivals}
         feeds |= self._time_feeds()
         ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
@@ -245,19 +230,19 @@ class Shard:
         return out
 
     def _forget(self) -> None:
-        clock = self._least_clock if any(clock.clock != FOREVER for clock in self._clocks.values()) else FOREVER
+        clock = self._clocks.least if self._clocks.is_any_moving else FOREVER
         for intake in self._intakes.values():
             intake.forget(clock)
 
     @property
     def event_time(self) -> int:
         """The greatest timestamp of all streams so far."""
-        return max((clock.greatest for clock in self._clocks.values()), default=BEGINNING)
+        return self._clocks.event_time
 
     @property
     def now(self) -> int:
-        """Where time is: at the greatest timestamp, or at the least clock if that is later."""
-        return int(self._registers[ENDED]) if self._registers[HAS_ENDED] else max(self.event_time, self._least_clock)
+        """Where time is."""
+        return self._clocks.now
 
     def _intake(self, port: Port) -> Intake:
         assert port.stream is not None
@@ -276,15 +261,15 @@ class Shard:
                 yield Packet(OUTSIDE, self._shard, packet.cargo, packet.name, -1, packet.order, packet.body)
         now = self.now
         if any(packet.cargo is Cargo.SPLIT for packet in packets):
-            self._registers[HAS_ENDED] = 0
+            self._clocks.resume()
         by_order: dict[tuple[str, int], list[Packet]] = {}
         for packet in packets:
-            if packet.cargo in (Cargo.SPLIT, Cargo.ROWS) and packet.name in self._clocks:
+            if packet.cargo in (Cargo.SPLIT, Cargo.ROWS) and packet.name in self._clocks.streams:
                 by_order.setdefault((packet.name, packet.order), []).append(packet)
         for (name, order), group in sorted(by_order.items()):
             splits = [packet.facts() for packet in group if packet.cargo is Cargo.SPLIT]
             if order % CHUNKS == 0 and any(facts.get("change") for facts in splits):
-                self._next_change(now)
+                self._clocks.next_table_change(now)
             late_below = self._clocks[name].late_below
             for packet in group:
                 if packet.cargo is Cargo.ROWS:
@@ -292,16 +277,11 @@ class Shard:
             for facts in splits:
                 self._clocks[name].saw(facts["first"], facts["greatest"])
 
-    def _next_change(self, now: int) -> None:
-        """Every change of a table has an instant of its own, not before anything that is final."""
-        last = int(self._registers[CHANGED]) + 1 if self._registers[HAS_CHANGED] else BEGINNING
-        self._registers[HAS_CHANGED:] = (1, max(last, now))
-
     def _take_split(self, packet: Packet, late_below: int) -> Iterator[Packet]:
         intake = self._by_number.get(packet.port)
         if intake is None:
             return  # its last reader has been dropped
-        late = intake.take(packet.batch(), late_below, int(self._registers[CHANGED]))
+        late = intake.take(packet.batch(), late_below, self._clocks.table_change)
         # A stream with several ports has every row several times; the first port speaks of it.
         if late.num_rows and packet.port == self._job.ports_of(packet.name)[0].number:
             yield Packet(OUTSIDE, self._shard, Cargo.LATE, packet.name, -1, packet.order, late)
@@ -317,76 +297,19 @@ class Shard:
     def _tell_the_end(self, is_end: bool) -> None:
         """Operators that wait for rows wait no longer when the last one has come."""
         for operator in self._late_ones:
-            operator.end = int(self._registers[ENDED]) if is_end else None
-
-    def _take_controls(self, packets: Sequence[Packet]) -> bool:
-        """Let time move as told; whether the end was told."""
-        is_end = False
-        for packet in packets:
-            if packet.cargo is Cargo.CONTROL:
-                facts = packet.facts()
-                if facts.get("until") is not None:
-                    self._registers[:HAS_ENDED] = (1, int(facts["until"] or 0) + 1)
-                if facts.get("advance") is not None:
-                    self._registers[HAS_ENDED] = 0
-                    self._advance(packet.name, int(facts["advance"] or 0))
-                if facts.get("end"):
-                    is_end = True
-                    self._end(self.event_time if self._has_streams else self.now)
-                if facts.get("look"):
-                    is_end = True
-                    self._end(self.now)
-        return is_end
-
-    def _advance(self, name: str, clock: int) -> None:
-        for stream, stream_clock in self._clocks.items():
-            if name in ("", stream):
-                stream_clock.advance(clock)
-
-    def _end(self, last: int) -> None:
-        """Make everything final up to an instant, or to the limit."""
-        end = int(self._registers[LIMIT]) if self._registers[HAS_LIMIT] else last + 1
-        self._registers[HAS_ENDED:HAS_CHANGED] = (1, end - 1)
-        if last > BEGINNING or self._registers[HAS_LIMIT]:
-            self._advance("", end)
+            operator.end = self._clocks.end if is_end else None
 
     @property
     def _begins(self) -> dict[str, int | None]:
-        begins = {name: clock.begin for name, clock in self._clocks.items()}
+        begins = {name: clock.begin for name, clock in self._clocks.streams.items()}
         latent = [intake for intake in self._intakes.values() if isinstance(intake, LatentIntake)]
         return begins | {beginning(str(one.port.stream), one.port.spec.stamped_by): one.begin for one in latent}
 
-    @property
-    def _has_streams(self) -> bool:
-        return any(not stream.is_table for stream in self._job.streams)
-
-    @property
-    def _least_clock(self) -> int:
-        """Of the streams; without any, tables go by what time was told."""
-        told = max((clock.advanced for clock in self._clocks.values()), default=BEGINNING)
-        return min((clock.clock for clock in self._clocks.values() if clock.clock != FOREVER), default=told)
-
-    def _clock_of(self, spec: PortSpec) -> int:
-        """A latent stream has the time of the query's others."""
-        return self._limited(min(self._clocks[name].clock for name in spec.stamped_by or (str(spec.stream),)))
-
-    def _share_arrivals(self) -> None:
-        """One clock stamps the arrivals of all streams, so none will come before the last one of any."""
-        clocks = [clock for clock in self._clocks.values() if clock.is_arrival]
-        last = max((clock.greatest for clock in clocks), default=BEGINNING)
-        if last > BEGINNING:
-            for clock in clocks:
-                clock.advance(last + 1)
-
-    def _limited(self, clock: int) -> int:
-        return min(clock, int(self._registers[LIMIT])) if self._registers[HAS_LIMIT] else clock
-
     def _time_feeds(self) -> dict[PortSpec, Feed]:
-        clock = self._limited(self._least_clock)
-        return {port.spec: Feed(Delta.empty(port.spec.layout.width), clock) for port in self._times}
+        return {port.spec: Feed(Delta.empty(port.spec.layout.width), self._clocks.told) for port in self._times}
 
     def _feeds(self, packets: Sequence[Packet]) -> dict[PortSpec, Feed]:
-        feeds = {spec: intake.feed(self._clock_of(spec)) for spec, intake in self._intakes.items()}
+        feeds = {spec: intake.feed(self._clocks.of(spec)) for spec, intake in self._intakes.items()}
         for port in self._arrivals:
             feeds[port.spec] = receive(port.spec, [p for p in packets if p.port == port.number], self._interner)
         return _named(self._ports, feeds | self._time_feeds())
@@ -394,7 +317,7 @@ class Shard:
     def _facts(self, packets: Sequence[Packet]) -> Packet:
         rows = sum(packet.facts()["rows"] or 0 for packet in packets if packet.cargo is Cargo.SPLIT)
         facts: dict[str, int | None] = {
-            "level": self._level, "rows": rows, "clock": self._least_clock, "state": self._arena.used,
+            "level": self._level, "rows": rows, "clock": self._clocks.least, "state": self._arena.used,
             "failures": self.failures.total,
         }
         return Packet(OUTSIDE, self._shard, Cargo.FACTS, "", -1, self._shard, facts_body(facts))

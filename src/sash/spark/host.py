@@ -32,24 +32,25 @@ from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.sources.listing import list_files
+from sash.spark.answers import Answers
 from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint
 from sash.spark.failures import explain
 from sash.spark.folder import Folder
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
-from sash.spark.jobs import job_at, read_job
+from sash.spark.jobs import job_at, needs_another_query, read_job
 from sash.spark.keeper import JOB, STAGE, MakeEngine
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import offset_of
-from sash.spark.outputs import folder_of, prepare_outputs, read_changes, write_answer
+from sash.spark.outputs import folder_of, prepare_outputs, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
 from sash.spark.steering import Steering
-from sash.spark.trials import is_trial, shown, trial_of
-from sash.spark.versions import Versions
+from sash.spark.trials import shown
+from sash.spark.versions import Facts, Versions
 from sash.spark.watching import Watch
 
 ENGINE = ""  # the name of the facts of an engine
@@ -85,7 +86,6 @@ class SparkHost:
             str(base), folder, target, arenas, frozenset(self._frames), batch_rows,
             flush=flush and not self._frames, until=until,
         )
-        self._live: dict[str, LiveView] = {}
         self._between_batches = threading.RLock()  # held by a batch, or by who wants the state to stand still
         self._query: StreamingQuery | None = None
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
@@ -95,6 +95,7 @@ class SparkHost:
         self._adopted = threading.Condition()
         self.on_batch: Callable[[int], None] | None = None  # is told of the rows of every batch, and may try plans
         self.versions = Versions(folder, target)
+        self._answers = Answers(target, self.versions)
         self.steering = Steering(job, self._checkpoint, self.versions, self._frames)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
@@ -155,7 +156,7 @@ class SparkHost:
         files, is_running = self.versions.put_rows(tables), self._query is not None
 
         def stop_if_needed(before: Job, after: Job) -> None:
-            if is_running and self._needs_another_query(before, after):
+            if is_running and needs_another_query(before, after, self._frames):
                 self.stop()
 
         number = self.steering.change(make, sql, fresh, files, stop_if_needed)
@@ -190,13 +191,13 @@ class SparkHost:
         with self._explained(), self._between_batches:
             if self._query is not None and (failure := self._query.exception()) is not None:
                 raise failure
-            return self._answers()[name].rows(self._ahead(name))
+            return self._live()[name].rows(self._ahead(name))
 
     def final(self, name: str) -> pa.Table:
         """The answer of a view as far as it is final."""
         self._view(name)
         with self._between_batches:
-            return self._answers()[name].rows()
+            return self._live()[name].rows()
 
     def changes(self, name: str) -> DataFrame:
         """The changelog of a view, as a streaming DataFrame."""
@@ -230,27 +231,12 @@ class SparkHost:
         number = 0 if offset is None else offset.job
         return number, job_at(folder, number, self.steering.first)
 
-    def _needs_another_query(self, before: Job, job: Job) -> bool:
-        """Levels, and what is packed of DataFrames, are part of the query; all else goes with the control events."""
-        new = {port.stream for port in job.ports} & self._frames.keys()
-        had = {port.number for port in before.ports}
-        return job.levels > before.levels or any(p.stream in new and p.number not in had for p in job.ports)
-
-    def _adopt(self, number: int, batch: int, facts: list[dict[str, int | None]]) -> None:
+    def _adopt(self, number: int, batch: int, facts: Facts) -> None:
         """The batch ran another version of the job than the one before."""
         if number <= self._number:
             return
         before, self.job = self.job, read_job(self._settings.checkpoint, number).job
-        had = {view.name: view for view in before.views}
-        kept = {view.name for view in self.job.views if had.get(view.name) == view}
-        for view in self.job.views:
-            if is_trial(view.name):
-                self._live.setdefault(view.name, LiveView(view.schema))
-                if view.name not in had:
-                    self.steering.trial_runs(view, facts)
-            elif view.name not in kept and not _took_over(view, had):
-                self._live[view.name] = self.versions.first_answer(view, before, batch, facts)
-        self._live = {view.name: self._live[view.name] for view in self.job.views}
+        self._answers.adopt(before, self.job, batch, facts, self.steering.trial_runs)
         self._idle.watch(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         self._watch.use(self.job)
         with self._adopted:
@@ -310,12 +296,9 @@ class SparkHost:
         with self._between_batches:
             told = list(collected(packets))
             facts = [packet.facts() for packet in told if packet.cargo is Cargo.FACTS and packet.name == STAGE]
-            answers = self._answers(batch)
+            self._answers.begin(self.job, batch)
             self._adopt(max((fact.get(JOB) or 0 for fact in facts), default=0), batch, facts)
-            for packet in told:
-                if packet.cargo is Cargo.NET:
-                    for name in self.job.names_like(packet.name):
-                        answers[name].add(pa.Table.from_batches([packet.batch()]))
+            self._answers.take(self.job, told)
             now, rows = time.monotonic(), self.progress.rows
             self._watch.saw(told, facts, now - self._told)
             self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
@@ -331,7 +314,7 @@ class SparkHost:
     def _think(self, told: list[Packet], rows: int) -> None:
         clocks = [packet.facts()["clock"] for packet in told if packet.cargo is Cargo.FACTS and packet.name == ENGINE]
         on_batch = self.on_batch
-        self.steering.think(clocks, self._live, None if on_batch is None else lambda: on_batch(rows))
+        self.steering.think(clocks, self._answers.live, None if on_batch is None else lambda: on_batch(rows))
 
     def metrics(self) -> dict[str, Any]:
         """What operators, arcs and views have done in this run, over all shards, as plain data."""
@@ -369,14 +352,9 @@ class SparkHost:
         commits = self._settings.checkpoint.child("spark", "commits").names()
         return max((int(name) for name in commits if name.isdigit()), default=BEFORE_ALL)
 
-    def _answers(self, batch: int | None = None) -> dict[str, LiveView]:
-        """The live answers; the first time, from the changes on record of the batches before this one."""
-        if not self._live:
-            before = self._version + 1 if batch is None else batch
-            self._live = {view.name: LiveView(view.schema) for view in self.job.views}
-            for view in shown(self.job):
-                self._live[view.name].add_changelog(read_changes(self._settings.output, view, before))
-        return self._live
+    def _live(self) -> Mapping[str, LiveView]:
+        self._answers.begin(self.job, self._version + 1)
+        return self._answers.live
 
     def _ahead(self, name: str) -> list[pa.Table]:
         """The net changes of a view that rows already in would make, were time to go on to the last of them."""
@@ -398,9 +376,3 @@ class SparkHost:
             yield
         except StreamingQueryException as failure:
             raise explain(failure) from None
-
-
-def _took_over(view: View, had: Mapping[str, View]) -> bool:
-    """Whether a view goes on with the operators of its trial: it holds what it held."""
-    trial = had.get(trial_of(view.name))
-    return view.name in had and trial is not None and trial.spec == view.spec

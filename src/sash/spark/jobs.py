@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -55,6 +55,13 @@ def newest_job(checkpoint: Folder) -> int:
 def job_at(checkpoint: Folder, number: int, first: Job) -> Job:
     """The job of a version; the first one is the caller's own."""
     return read_job(checkpoint, number).job if number else first
+
+
+def needs_another_query(before: Job, job: Job, frames: Collection[str]) -> bool:
+    """Levels, and what is packed of DataFrames, are part of Spark's query; all else goes with the control events."""
+    had = {port.number for port in before.ports}
+    is_packed = any(port.stream in frames and port.number not in had for port in job.ports)
+    return job.levels > before.levels or is_packed
 
 
 def _name(number: int) -> str:

@@ -48,8 +48,8 @@ class Queries:
         It shares what runs already. Where that is not possible, since too little is remembered, it has its own of everything.
         """
         plan = definition.plan
-        if plan in self._plans:
-            return replace(self._plans[plan], name=definition.name)
+        if (running := self._plans.get(plan)) is not None:
+            return View(definition.name, running.spec, running.level)
         view = View(definition.name, *self.chosen(plan, shards, expiry, statistics).placed(shards, expiry))
         if moment and not (remembers and can_share(view.spec, self._users.keys())):
             own = self.chosen(read_since(plan, moment), shards, expiry, statistics)

@@ -130,7 +130,9 @@ class Job:
     def with_view(self, view: View, streams: Iterable[StreamSpec]) -> Job:
         """One more view; `streams` are all that are declared."""
         if view.spec in self._specs:
-            return replace(self, views=(*self.views, view))
+            grown = replace(self, views=(*self.views, view))
+            grown.__dict__.update(first_views=self.first_views, _specs=self._specs)  # as below
+            return grown
         known = {port.spec for port in self.ports}
         new = [spec for spec in dict.fromkeys(port.base for port in _ports(view.spec)) if spec not in known]
         ports = tuple(Port(self.next_port + number, spec) for number, spec in enumerate(new))

@@ -55,7 +55,7 @@ def test_an_unknown_peer_is_told() -> None:
 
 def test_a_peer_reads_the_files_and_says_what_it_cannot(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
-    comparing.write_input(tmp_path, 2_000)
+    comparing.write_input(tmp_path, 2_000, 100)
     scripts = Path(comparing.__file__).parent / "peers"
     words = [sys.executable, str(scripts / "duckdb_slides.py"), "aggregate", str(tmp_path)]
     told = subprocess.run(words, capture_output=True, text=True, check=True)

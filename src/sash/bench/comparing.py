@@ -29,7 +29,6 @@ from sash.session import Database
 from sash.spark.host import SparkHost
 from sash.spark.session import local_session
 
-KEYS = 100_000
 FILES = 4  # of every stream, in the order of time
 LONGEST = 900  # seconds that a peer may take
 WORKLOADS = {
@@ -38,6 +37,7 @@ WORKLOADS = {
     "distinct": "SELECT DISTINCT k FROM a [RANGE 60 SECONDS]",
     "except": "SELECT k FROM a [RANGE 60 SECONDS] EXCEPT ALL SELECT k FROM b [RANGE 60 SECONDS]",
 }
+KEYS = {"aggregate": 10_000, "join": 100_000, "distinct": 100_000, "except": 100_000}
 STREAMS = {"aggregate": 1, "join": 2, "distinct": 1, "except": 2}  # that are read
 
 
@@ -75,14 +75,15 @@ def run(options: Options) -> list[Report]:
     few = min(rows, 20_000 if options.quick else 150_000)
     peers = [peer for peer in PEERS if peer.group in (options.peers or ("spark",))]
     with tempfile.TemporaryDirectory(prefix="sash-peers-") as name:
-        all_, first = Path(name) / "all", Path(name) / "first"
-        for folder, count in ((all_, rows), (first, few)):
-            folder.mkdir()
-            write_input(folder, count)
         found = []
+        for keys in sorted(set(KEYS.values())):
+            options.say(f"rows with {keys:,} keys")
+            for count in (rows, few):
+                write_input(_folder(name, keys, count), count, keys)
         options.say("start of Spark")
-        run_sash(first, "join")  # its workers start with the first query
-        for workload in WORKLOADS:
+        run_sash(_folder(name, KEYS["join"], few), "join")  # its workers start with the first query
+        for workload, keys in KEYS.items():
+            all_, first = (_folder(name, keys, count) for count in (rows, few))
             runs: dict[str, list[float] | str] = {}
             for _ in range(repeat):
                 options.say(f"{workload}: sash")
@@ -96,10 +97,14 @@ def run(options: Options) -> list[Report]:
     return [_report(found, rows, few, repeat)]
 
 
-def write_input(folder: Path, rows: int) -> None:
+def _folder(place: str, keys: int, rows: int) -> Path:
+    return Path(place) / f"{keys} keys, {rows} rows"
+
+
+def write_input(folder: Path, rows: int, keys: int) -> None:
     """Two streams in all the forms that are wanted: Parquet in some files, CSV with and without a header, and with numbers."""
-    for name, table in pairs_of(rows).items():
-        (folder / name).mkdir()
+    for name, table in pairs(rows, 1, keys=keys).items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
         for number in range(FILES):
             part = table.slice(number * rows // FILES, (number + 1) * rows // FILES - number * rows // FILES)
             path = folder / name / f"{number}.parquet"
@@ -108,10 +113,6 @@ def write_input(folder: Path, rows: int) -> None:
         pa.csv.write_csv(table, folder / f"{name}.csv", pa.csv.WriteOptions(include_header=False, quoting_style="none"))
         numbers = table.set_column(0, "ts", table["ts"].cast(pa.int64()))
         pa.csv.write_csv(numbers, folder / f"{name}.numbers.csv", pa.csv.WriteOptions(quoting_style="none"))
-
-
-def pairs_of(rows: int) -> dict[str, pa.Table]:
-    return dict(pairs(rows, 1, keys=KEYS))
 
 
 def run_sash(folder: Path, workload: str) -> float:
@@ -183,11 +184,11 @@ def _report(found: list[tuple[str, dict[str, list[float] | str]]], rows: int, fe
         for name, rates in runs.items():
             numbers.append({"workload": workload, "system": name, "rows a second": rates})
             if isinstance(rates, str):
-                lines.append([f"{workload}: {name}", "-", rates])
+                lines.append([f"{workload}, {KEYS[workload]:,} keys: {name}", "-", rates])
                 continue
             times = f"{statistics.median(own) / statistics.median(rates):.1f}"
-            lines.append([f"{workload}: {name}", times, span(rates)])
-    title = f"Beside others, {rows:,} rows a stream, {KEYS:,} keys, windows of 60 s, {repeat} runs each, in turns"
+            lines.append([f"{workload}, {KEYS[workload]:,} keys: {name}", times, span(rates)])
+    title = f"Beside others, {rows:,} rows a stream, windows of 60 s, {repeat} runs each, in turns"
     notes = [
         "Each in a process of its own; Sash on Spark. Time is that of the query, without the start of the system.",
         f"Spark and Pathway had the first {few:,} rows of a stream, Bytewax the first 1,000: their runs take minutes as it is.",

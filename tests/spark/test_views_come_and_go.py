@@ -108,3 +108,29 @@ def test_a_view_that_needs_an_exchange_costs_one_restart(spark: SparkSession, tm
         assert changes(tmp_path, view) == in_order(reference.changes(view).to_pylist()), view
         assert in_order(db.view(view).to_pylist()) == in_order(reference.view(view).to_pylist()), view
     db.close()
+
+
+TOP = "CREATE MATERIALIZED VIEW top AS SELECT * FROM a ORDER BY n DESC, k LIMIT 2"
+SIZES = "CREATE MATERIALIZED VIEW sizes AS SELECT n, COUNT(*) AS groups FROM a GROUP BY n"
+
+
+def test_views_of_a_running_view_begin_with_what_it_holds(spark: SparkSession, tmp_path: Path) -> None:
+    reference = Database()
+    reference.execute(STREAM)
+    put(tmp_path, 0)
+    db = connected(spark, tmp_path)
+    db.start()
+    for number, statement in enumerate((TOP, SIZES)):
+        reference.push("s", PARTS[number])
+        db.drain()
+        for one in (reference, db):
+            one.execute(statement)
+        for view in ("top", "sizes")[: number + 1]:
+            assert in_order(db.view(view).to_pylist()) == in_order(reference.view(view).to_pylist()) != [], view
+        put(tmp_path, number + 1)
+    reference.push("s", PARTS[2])
+    db.drain()
+    for view in ("a", "top", "sizes"):
+        assert changes(tmp_path, view) == in_order(reference.changes(view).to_pylist()), view
+        assert in_order(db.view(view).to_pylist()) == in_order(reference.view(view).to_pylist()), view
+    db.close()

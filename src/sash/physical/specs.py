@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 from sash.deltas import Layout
 from sash.logical.patterns import Pattern
@@ -34,6 +35,10 @@ class Spec:
     @cached_property
     def _hash(self) -> int:
         return hash((type(self).__name__, *(getattr(self, member.name) for member in fields(self))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Texts have other hashes in another process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @property
     def inputs(self) -> tuple[Spec, ...]:

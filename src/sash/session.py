@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sash.answer import Answer, in_order
 from sash.declare import Declarations
 from sash.errors import SashError
 from sash.logical.streams import Stamp, StreamSpec
@@ -56,29 +57,6 @@ def parse_instant(text: str, day: int) -> int:
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return (moment - epoch) // timedelta(microseconds=1)
-
-
-class Answer:
-    """The answer of a view at the moment it was asked for."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-
-    def to_arrow(self) -> pa.Table:
-        return self._table
-
-    def to_pylist(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._table.to_pylist()
-        return rows
-
-    def to_pandas(self) -> Any:
-        return self._table.to_pandas()
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    def __repr__(self) -> str:
-        return str(self._table)
 
 
 class Database(Declarations):
@@ -144,7 +122,8 @@ class Database(Declarations):
 
     def view(self, name: str) -> Answer:
         """The answer over all rows taken in so far."""
-        return Answer(self._running().view(self._kept_view(name)))
+        found = self._kept_view(name)
+        return Answer(in_order(self._running().view(found), self._view(found).plan))
 
     def changes(self, name: str) -> pa.Table:
         """All changes of a view that are final, in order: _op, _ts, then its columns."""
@@ -209,7 +188,8 @@ class Database(Declarations):
 
     def final(self, name: str) -> pa.Table:
         """The answer as far as it is final."""
-        return self._running().final(self._kept_view(name))
+        found = self._kept_view(name)
+        return in_order(self._running().final(found), self._view(found).plan)
 
     def _packets(self, split: Split) -> Iterable[Packet]:
         spec = self._stream(split.stream)

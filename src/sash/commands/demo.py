@@ -14,11 +14,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from sash.answer import Answer
 from sash.commands.job_file import load
 from sash.commands.report import instant_text, line, summary
 from sash.generate import TRAFFIC_VIEWS, generate
 from sash.runtime.progress import Progress
-from sash.session import Answer, Database
+from sash.session import Database
 
 BATCHES = 20
 SHOWN = 5  # rows of every answer

@@ -207,10 +207,10 @@ class SparkHost:
         # Changes never grow too old to be read.
         return self._spark.readStream.schema(schema).option("maxFileAge", "36500d").parquet(folder.place)
 
-    def write_final(self) -> None:
-        """Write the answer of every view to its file."""
+    def write_final(self, present: Callable[[str, pa.Table], pa.Table]) -> None:
+        """Write the answer of every view, as it is presented, to its file."""
         for view in shown(self.job):
-            write_answer(self._settings.output, view, self.final(view.name))
+            write_answer(self._settings.output, view, present(view.name, self.final(view.name)))
 
     def _open(self, folder: Folder, output: Folder, base: Path) -> Checkpoint:
         """Mistakes of the user come out here, before anything starts."""

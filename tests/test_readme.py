@@ -32,7 +32,7 @@ def test_the_session() -> None:
 
 
 def test_the_oracle(capsys: pytest.CaptureFixture[str]) -> None:
-    example = blocks("python")[1]
+    example = blocks("python")[2]
     exec(example, {})
     said = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("#")]
     assert capsys.readouterr().out.splitlines() == said

@@ -2,7 +2,7 @@
 
     db = sash.connect(spark, checkpoint="…", output="…")
     db.execute("CREATE STREAM …; CREATE MATERIALIZED VIEW v AS …")
-    db.stream("conn", streaming_df)          # any streaming DataFrame; files are read by their path
+    db.stream("conn", streaming_df, timestamp="ts")   # any streaming DataFrame; files are read by their path
     db.start()                               # or db.run(), to the end of bounded input
     db.view("v"); db.changes("v")            # the live answer; a streaming DataFrame
 """
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sash.answer import Answer, in_order
 from sash.declare import Declarations
 from sash.errors import SashError
 from sash.logical.nodes import Plan
@@ -28,9 +29,10 @@ from sash.physical.reach import parts
 from sash.physical.specs import PortSpec
 from sash.replan import Replanner
 from sash.runtime.progress import Progress
-from sash.session import Answer, parse_instant
+from sash.session import parse_instant
 from sash.sources.batches import batches
 from sash.sources.read import read
+from sash.spark.frame_streams import check_declared, declaration
 from sash.spark.host import SparkHost
 from sash.spark.trials import shown
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
@@ -72,9 +74,17 @@ class SparkDatabase(Declarations):
             "on_progress": on_progress, "on_metrics": on_metrics, "observe": observe,
         }
 
-    def stream(self, name: str, frame: DataFrame) -> None:
-        """Let a declared stream read a streaming DataFrame, whose columns have the declared names."""
+    def stream(
+        self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
+        idle_after: str | None = None,
+    ) -> None:
+        """Let a stream read a streaming DataFrame. One that is declared takes the columns of its names; else it is declared here,
+        with the DataFrame's columns: `db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")`."""
         self._not_started("a stream cannot be connected")
+        if self.catalog.find(name) is None:
+            self.execute(declaration(name, frame, timestamp, delay, idle_after))
+        else:
+            check_declared(self._stream(name), timestamp, delay, idle_after)
         self._frames[self._stream(name).name] = frame
 
     def run(self) -> None:
@@ -116,7 +126,7 @@ class SparkDatabase(Declarations):
 
     def write_answers(self) -> None:
         """Write the answer of every view into the output folder."""
-        self._started().write_final()
+        self._started().write_final(lambda name, rows: in_order(rows, self._view(name).plan))
 
     def metrics(self) -> dict[str, Any]:
         """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
@@ -129,7 +139,8 @@ class SparkDatabase(Declarations):
 
     def view(self, name: str) -> Answer:
         """The live answer."""
-        return Answer(self._started().view(self._kept_view(name)))
+        found = self._kept_view(name)
+        return Answer(in_order(self._started().view(found), self._view(found).plan))
 
     def changes(self, name: str) -> DataFrame:
         """The changes of a view as a streaming DataFrame: _op, _ts, then its columns."""

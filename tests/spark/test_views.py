@@ -105,6 +105,38 @@ def test_a_dataframe_is_a_stream(spark: SparkSession, folder: Path, tmp_path: Pa
     db.close()
 
 
+def test_a_dataframe_declares_its_stream(spark: SparkSession, folder: Path) -> None:
+    frame = connections(spark, folder).where("bytes IS NOT NULL")
+    declared, db = SparkDatabase(spark, shards=2), SparkDatabase(spark, shards=2)
+    view = STREAM[STREAM.index("CREATE MATERIALIZED") :]
+    declared.execute(STREAM)
+    declared.stream("conn", frame, timestamp="TS")
+    db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")
+    db.execute(view)
+    for one in (declared, db):
+        one.run()
+    assert db.catalog.streams["conn"].schema.names == ("ts", "src", "dst", "bytes", "load")
+    assert in_order(db.view("talkers").to_arrow()) == in_order(declared.view("talkers").to_arrow()) != []
+    for one in (declared, db):
+        one.close()
+
+
+def test_a_dataframe_must_say_its_time(spark: SparkSession, folder: Path) -> None:
+    db, frame = SparkDatabase(spark), connections(spark, folder)
+    with pytest.raises(SashError, match=r'nothing says which column.*timestamp="column"'):
+        db.stream("conn", frame)
+    with pytest.raises(SashError, match='"conn" has no column "at"; it has: ts, src, dst, bytes, load'):
+        db.stream("conn", frame, timestamp="at")
+    with pytest.raises(SashError, match='column "src" of stream "conn" is STRING, not a TIMESTAMP'):
+        db.stream("conn", frame, timestamp="src")
+    with pytest.raises(SashError, match=r'column "both" .* has the type struct<src:string,dst:string>, which no stream has'):
+        db.stream("conn", frame.selectExpr("ts", "struct(src, dst) AS both"), timestamp="ts")
+    db.stream("conn", frame, timestamp="ts", delay="10 SECONDS", idle_after="5 SECONDS")
+    assert (db.catalog.streams["conn"].delay, db.catalog.streams["conn"].idle) == (10_000_000, 5_000_000)
+    with pytest.raises(SashError, match='"conn" is declared with TIMESTAMP BY ts; declare it'):
+        db.stream("conn", frame, timestamp="src")
+
+
 def test_a_dataframe_without_a_column_is_refused(spark: SparkSession, folder: Path) -> None:
     db = SparkDatabase(spark)
     db.execute(STREAM)

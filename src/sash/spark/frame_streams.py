@@ -1,0 +1,55 @@
+"""The declaration of a stream that comes as a Spark DataFrame, from the DataFrame's own columns."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from sash.errors import SashError, choices
+from sash.logical.streams import StreamSpec
+from sash.schema import TIMESTAMP
+from sash.sql.type_names import parse_type
+
+
+def declaration(name: str, frame: DataFrame, timestamp: str | None, delay: str | None, idle_after: str | None) -> str:
+    """CREATE STREAM, in words."""
+    if timestamp is None:
+        raise SashError(
+            f'stream "{name}" is not declared, and nothing says which column of the DataFrame has its timestamps',
+            f'write stream("{name}", frame, timestamp="column"), or declare it by CREATE STREAM',
+        )
+    columns = {field.name: _type_name(name, field.name, field.dataType.simpleString()) for field in frame.schema.fields}
+    found = [column for column in columns if column.lower() == timestamp.lower()]
+    if not found:
+        raise SashError(f'the DataFrame of stream "{name}" has no column "{timestamp}"', f"it has: {choices(columns)}")
+    if columns[found[0]] != str(TIMESTAMP):
+        raise SashError(
+            f'column "{timestamp}" of stream "{name}" is {columns[found[0]]}, not a TIMESTAMP',
+            f'cast it before: frame.withColumn("{timestamp}", …cast("timestamp"))',
+        )
+    listed = ", ".join(f"`{column}` {type_}" for column, type_ in columns.items())
+    clauses = [f"DELAY {delay}" if delay else "", f"IDLE AFTER {idle_after}" if idle_after else ""]
+    return " ".join([f"CREATE STREAM `{name}` ({listed}) TIMESTAMP BY `{found[0]}`", *filter(None, clauses)])
+
+
+def check_declared(stream: StreamSpec, timestamp: str | None, delay: str | None, idle_after: str | None) -> None:
+    """What is said again must be what was declared."""
+    if delay or idle_after:
+        raise SashError(f'stream "{stream.name}" is declared already', "say DELAY and IDLE AFTER in CREATE STREAM")
+    if timestamp is None:
+        return
+    declared = None if stream.timestamp is None else stream.schema.names[stream.timestamp]
+    if declared is None or declared.lower() != timestamp.lower():
+        raise SashError(
+            f'stream "{stream.name}" is declared with {f"TIMESTAMP BY {declared}" if declared else "no TIMESTAMP BY"}',
+            f'declare it with TIMESTAMP BY {timestamp}, or leave timestamp="{timestamp}" out',
+        )
+
+
+def _type_name(stream: str, column: str, spark_type: str) -> str:
+    try:
+        return str(parse_type(spark_type))
+    except SashError as error:
+        raise SashError(
+            f'column "{column}" of the DataFrame of stream "{stream}" has the type {spark_type}, which no stream has',
+            "cast it to another one, or select the other columns",
+        ) from error

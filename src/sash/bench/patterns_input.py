@@ -38,6 +38,10 @@ class Query:
     what: str
 
     @property
+    def links(self) -> int:
+        return sum(stream.startswith("link") for stream in self.streams)
+
+    @property
     def has_negation(self) -> bool:
         return " MINUS " in self.sql
 
@@ -100,21 +104,26 @@ def generated(rows: int, seed: int = 1) -> Input:
     """Traffic as `sash generate` makes it."""
     made = traffic(LINKS * rows, seed, links=LINKS)["traffic"]
     columns = [_codes(made.column(name)) for name in ("protocol", "src", "dst")]
-    return _input("generated traffic", rows, columns, few="telnet", many="ftp", names=made.column("protocol"))
+    return _input("generated traffic", rows, columns, few="telnet", many="ftp", names=made.column("protocol"), count=LINKS)
 
 
-def recorded(path: Path, rows: int) -> Input:
+def read_log(path: Path) -> pa.Table:
     """A log of connections: service, orig_h and resp_h stand for protocol, source and destination."""
     table = pa.csv.read_csv(path)
     missing = {"service", "orig_h", "resp_h"} - set(table.column_names)
     if missing:
         raise SashError(f"{path} has no column {', '.join(sorted(missing))}", "give a connection log with these columns")
-    rows = min(rows, table.num_rows // LINKS)
+    return table
+
+
+def recorded(table: pa.Table, name: str, links: int) -> Input:
+    """A log, dealt out to so many links."""
     services = pc.fill_null(table.column("service").cast(pa.string()), "-")
     columns = [_codes(services), _codes(table.column("orig_h")), _codes(table.column("resp_h"))]
     by_size = pc.value_counts(services.combine_chunks()).to_pylist()
     names = [entry["values"] for entry in sorted(by_size, key=lambda entry: -entry["counts"])]
-    return _input(path.name, rows, columns, few=names[min(2, len(names) - 1)], many=names[0], names=services)
+    rows = table.num_rows // links
+    return _input(name, rows, columns, few=names[min(2, len(names) - 1)], many=names[0], names=services, count=links)
 
 
 def _codes(column: pa.ChunkedArray) -> Int64s:
@@ -122,14 +131,14 @@ def _codes(column: pa.ChunkedArray) -> Int64s:
     return np.asarray(encoded.indices.fill_null(0).cast(pa.int64()))
 
 
-def _input(name: str, rows: int, columns: list[Int64s], few: str, many: str, names: pa.ChunkedArray) -> Input:
-    """Every third row of the columns goes to a link."""
+def _input(name: str, rows: int, columns: list[Int64s], few: str, many: str, names: pa.ChunkedArray, count: int) -> Input:
+    """The rows of the columns go to the links in turns."""
     links = []
-    for link in range(LINKS):
+    for link in range(count):
         lanes = np.zeros((rows, WIDTH), np.int64)
         lanes[:, TS] = np.arange(rows) * UNIT + link
         for lane, column in zip((PROTOCOL, SRC, DST), columns, strict=True):
-            lanes[:, lane] = column[link::LINKS][:rows]
+            lanes[:, lane] = column[link::count][:rows]
         links.append(lanes)
     codes = columns[0]
     which = {word: int(codes[pc.index(names, word).as_py()]) for word in (few, many)}

@@ -1,9 +1,9 @@
-"""All benchmarks by name. A benchmark is a module with `run(options: Options) -> list[Report]`, imported when it is asked for."""
+"""All benchmarks by name. A benchmark is a module with `run(options)`, which gives reports, imported when it is asked for."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sash.bench.report import Options, Report
@@ -18,8 +18,8 @@ class Benchmark:
     what: str
     in_suite: bool = False
 
-    def run(self, options: Options) -> list[Report]:
-        run: Callable[[Options], list[Report]] = importlib.import_module(self.module).run
+    def run(self, options: Options) -> Iterable[Report]:
+        run: Callable[[Options], Iterable[Report]] = importlib.import_module(self.module).run
         return run(options)
 
 

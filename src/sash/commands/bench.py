@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 
 from sash.bench.registry import Benchmark
@@ -22,14 +24,19 @@ def bench(benchmarks: Sequence[Benchmark], options: Options, out: Path) -> None:
     found: dict[str, list[Report]] = {}
     for benchmark in benchmarks:
         with console.status(benchmark.name) as status:
-            reports = benchmark.run(replace(options, say=lambda what, name=benchmark.name: status.update(f"{name}: {what}")))  # type: ignore[misc]
-        for report in reports:
-            console.print(_table(report))
-            for note in report.notes:
-                console.print(note)
-        found[benchmark.name] = reports
-        _keep(found, out)
+            say = partial(_say, status, benchmark.name)
+            for report in benchmark.run(replace(options, say=say)):
+                console.print(_table(report))
+                for note in report.notes:
+                    console.print(note)
+                found.setdefault(benchmark.name, []).append(report)
+                _keep(found, out)
+                _draw(report, benchmark.name, found[benchmark.name], out)
     console.print(f"numbers, tables and figures: {out}")
+
+
+def _say(status: Status, name: str, what: str) -> None:
+    status.update(f"{name}: {what}")
 
 
 def _table(report: Report) -> Table:
@@ -45,11 +52,14 @@ def _keep(found: dict[str, list[Report]], out: Path) -> None:
     numbers = {name: [line for report in reports for line in report.numbers] for name, reports in found.items()}
     (out / "numbers.json").write_text(json.dumps(numbers, indent=2) + "\n")
     (out / "tables.md").write_text("\n".join(report.markdown() for reports in found.values() for report in reports))
-    name, reports = list(found.items())[-1]
-    for place, report in enumerate(report for report in reports if report.draw):
-        assert report.draw is not None
+
+
+def _draw(report: Report, name: str, reports: Sequence[Report], out: Path) -> None:
+    """The figures of a benchmark are numbered from its second on."""
+    if report.draw is not None:
         _need_matplotlib()
-        report.draw(out / (f"{name}-{place + 1}.png" if place else f"{name}.png"))
+        number = sum(one.draw is not None for one in reports)
+        report.draw(out / (f"{name}.png" if number == 1 else f"{name}-{number}.png"))
 
 
 def _need_matplotlib() -> None:

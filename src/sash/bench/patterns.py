@@ -133,12 +133,12 @@ def _above_join(operators: Sequence[OperatorMetrics]) -> dict[str, int] | None:
 
 
 def measure(query: Query, input_: Input, window: int, rows: int, repeat: int, stores: Stores) -> Iterator[Measured]:
-    """All strategies in turns."""
+    """All strategies in turns, each time another one first."""
     found = {strategy: Measured(query.name, window, stores, strategy) for strategy in strategies(query, stores)}
-    expected: int | None = None
-    for _ in range(repeat):
-        for strategy, one in found.items():
-            run = Run(query, input_, window, strategy, stores)
+    names, expected = list(found), None
+    for turn in range(repeat):
+        for strategy in names[turn % len(names) :] + names[: turn % len(names)]:
+            one, run = found[strategy], Run(query, input_, window, strategy, stores)
             nanoseconds, changes = run.play(window, rows)
             one.nanoseconds.append(nanoseconds)
             one.facts.update(run.facts())

@@ -32,6 +32,7 @@ TITLES = {
 # Windows above this make Query 5 with the join first too large to keep, or to scan.
 LARGEST_RESULT = {Stores.ENGINE: 20_000, Stores.PAPERS: 2_000, Stores.IN_ORDER: 2_000}
 LONGEST = 600  # seconds that all runs of a query over one size of windows may take
+REPEAT = {Stores.ENGINE: 5, Stores.PAPERS: 2, Stores.IN_ORDER: 3}
 PAPER_QUERIES = ("Query 1", "Query 2", "Query 3", "Query 4", "Query 5")
 PLAYED = (10_000, 20_000)  # window, and rows of each link after it, where only counts matter
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -68,7 +69,7 @@ def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Option
                 continue
             options.say(f"{stores.value} stores, {input_.name}, {query.name}, {size:,} rows")
             started = time.monotonic()
-            found += measure(query, input_, size, rows, options.repeat or (1 if options.quick else 2), stores)
+            found += measure(query, input_, size, rows, options.repeat or REPEAT[stores], stores)
             if (time.monotonic() - started) * (larger / size) ** 2 > LONGEST:  # a scan for every row
                 notes.append(f"{query.name} over {larger:,} rows would take some {LONGEST // 60} minutes, and is left out")
                 break

@@ -23,11 +23,9 @@ from sash.kernels.join import (
     RIGHT,
     TAIL,
     WEIGHT,
-    enter_log,
     look_ahead,
-    newest_alive,
-    next_alive,
 )
+from sash.kernels.merging import COUNT, enter_merging, has_met, leave_merging, newest_counting, next_counting, standing_for
 from sash.kernels.prefetching import prefetch
 from sash.kernels.rows import has_null
 from sash.schema import FOREVER
@@ -80,8 +78,9 @@ def make_ready(width: int, registers: Int64s, lines: Int64s, table: Int64s, othe
 def join_leaving(
     l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, l_hashes: Int64s, r_rows: Int64s, r_ts: Int64s,
     r_expiry: Int64s, r_weight: Int64s, r_hashes: Int64s, now: int, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
-    r_masks: Int64s, lanes: Int64s, bits: Int64s, shape: Int64s, cursor: Int64s, l_registers: Int64s, l_lines: Int64s,
-    l_table: Int64s, r_registers: Int64s, r_lines: Int64s, r_table: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    r_masks: Int64s, l_whole: Int64s, r_whole: Int64s, lanes: Int64s, bits: Int64s, shape: Int64s, cursor: Int64s,
+    l_registers: Int64s, l_lines: Int64s, l_table: Int64s, l_copies: Int64s, r_registers: Int64s, r_lines: Int64s,
+    r_table: Int64s, r_copies: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """`shape` holds the numbers of value lanes: left, right, out. Stops when its output is full, with `cursor` at the event at
     hand; is through when all arrivals, and all rows that leave before `now`, are.
@@ -89,7 +88,7 @@ def join_leaving(
     l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
     l_values, r_values, values = shape[0], shape[1], shape[2]
     while True:
-        i, j, row = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1
+        i, j, row, met = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1, 0
         arrives_left = l_ts[i] if i < len(l_ts) else FOREVER
         arrives_right = r_ts[j] if j < len(r_ts) else FOREVER
         leaves_left, leaves_right = head_expiry(l_width, l_registers, l_lines), head_expiry(r_width, r_registers, r_lines)
@@ -99,8 +98,8 @@ def join_leaving(
                 line = l_registers[OLDEST] & (len(l_lines) - 1)
                 if cursor[CHAIN] == 0:
                     make_ready(l_width, l_registers, l_lines, r_table, r_width, r_lines)
-                    hash_ = l_lines[line, l_width + HASH]
-                    row = newest_alive(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
+                    hash_ = l_lines[standing_for(l_registers[OLDEST], l_width, l_lines), l_width + HASH]
+                    row = newest_counting(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
                 while row != NOBODY:
                     other = row & (len(r_lines) - 1)
                     if equal_lanes(l_lines, line, l_lanes, r_lines, other, r_lanes):
@@ -111,16 +110,18 @@ def join_leaving(
                             l_lines, line, l_values, l_width, r_lines, other, r_values, r_width, lanes, bits, values, out_rows, n
                         )
                         out_ts[n] = leaves
-                        out_weight[n] = -l_lines[line, l_width + WEIGHT] * r_lines[other, r_width + WEIGHT]
+                        out_weight[n] = -l_lines[line, l_width + WEIGHT] * r_lines[other, r_width + COUNT]
+                        met += r_lines[other, r_width + COUNT]
                         n += 1
-                    row = next_alive(row, leaves - 1, r_width, r_registers[OLDEST], r_lines)
-                l_registers[OLDEST] += 1
+                    row = next_counting(row, leaves - 1, r_width, r_registers[OLDEST], r_lines)
+                leave_merging(l_width, l_registers, l_lines)
+                has_met(r_registers, met)
             else:
                 line = r_registers[OLDEST] & (len(r_lines) - 1)
                 if cursor[CHAIN] == 0:
                     make_ready(r_width, r_registers, r_lines, l_table, l_width, l_lines)
-                    hash_ = r_lines[line, r_width + HASH]
-                    row = newest_alive(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
+                    hash_ = r_lines[standing_for(r_registers[OLDEST], r_width, r_lines), r_width + HASH]
+                    row = newest_counting(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
                 while row != NOBODY:
                     other = row & (len(l_lines) - 1)
                     if equal_lanes(r_lines, line, r_lanes, l_lines, other, l_lanes):
@@ -131,17 +132,21 @@ def join_leaving(
                             l_lines, other, l_values, l_width, r_lines, line, r_values, r_width, lanes, bits, values, out_rows, n
                         )
                         out_ts[n] = leaves
-                        out_weight[n] = -r_lines[line, r_width + WEIGHT] * l_lines[other, l_width + WEIGHT]
+                        out_weight[n] = -r_lines[line, r_width + WEIGHT] * l_lines[other, l_width + COUNT]
+                        met += l_lines[other, l_width + COUNT]
                         n += 1
-                    row = next_alive(row, leaves - 1, l_width, l_registers[OLDEST], l_lines)
-                r_registers[OLDEST] += 1
+                    row = next_counting(row, leaves - 1, l_width, l_registers[OLDEST], l_lines)
+                leave_merging(r_width, r_registers, r_lines)
+                has_met(l_registers, met)
         elif arrives == FOREVER:
             return n
         elif arrives_left <= arrives_right:
             if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
                 look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
-                enter_log(l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table)
-                row = newest_alive(l_hashes[i], arrives, r_width, r_registers[OLDEST], r_lines, r_table)
+                enter_merging(
+                    l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table, l_copies, l_whole
+                )
+                row = newest_counting(l_hashes[i], arrives, r_width, r_registers[OLDEST], r_lines, r_table)
             while row != NOBODY:
                 other = row & (len(r_lines) - 1)
                 if equal_lanes(l_rows, i, l_lanes, r_lines, other, r_lanes):
@@ -151,15 +156,19 @@ def join_leaving(
                     write_columns(
                         l_rows, i, l_values, l_width, r_lines, other, r_values, r_width, lanes, bits, values, out_rows, n
                     )
-                    out_ts[n], out_weight[n] = arrives, l_weight[i] * r_lines[other, r_width + WEIGHT]
+                    out_ts[n], out_weight[n] = arrives, l_weight[i] * r_lines[other, r_width + COUNT]
+                    met += r_lines[other, r_width + COUNT]
                     n += 1
-                row = next_alive(row, arrives, r_width, r_registers[OLDEST], r_lines)
+                row = next_counting(row, arrives, r_width, r_registers[OLDEST], r_lines)
+            has_met(r_registers, met)
             cursor[LEFT] += 1
         else:
             if cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
                 look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
-                enter_log(r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table)
-                row = newest_alive(r_hashes[j], arrives, l_width, l_registers[OLDEST], l_lines, l_table)
+                enter_merging(
+                    r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table, r_copies, r_whole
+                )
+                row = newest_counting(r_hashes[j], arrives, l_width, l_registers[OLDEST], l_lines, l_table)
             while row != NOBODY:
                 other = row & (len(l_lines) - 1)
                 if equal_lanes(r_rows, j, r_lanes, l_lines, other, l_lanes):
@@ -169,8 +178,10 @@ def join_leaving(
                     write_columns(
                         l_lines, other, l_values, l_width, r_rows, j, r_values, r_width, lanes, bits, values, out_rows, n
                     )
-                    out_ts[n], out_weight[n] = arrives, r_weight[j] * l_lines[other, l_width + WEIGHT]
+                    out_ts[n], out_weight[n] = arrives, r_weight[j] * l_lines[other, l_width + COUNT]
+                    met += l_lines[other, l_width + COUNT]
                     n += 1
-                row = next_alive(row, arrives, l_width, l_registers[OLDEST], l_lines)
+                row = next_counting(row, arrives, l_width, l_registers[OLDEST], l_lines)
+            has_met(l_registers, met)
             cursor[RIGHT] += 1
         cursor[CHAIN] = 0

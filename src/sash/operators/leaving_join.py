@@ -1,7 +1,7 @@
 """Equi-join of two windows whose result is wanted as signed changes.
 
 Delta rule:  + as Join gives them; - when the first of the two rows of a pair leaves: the pairs of a row are found anew then
-State:       a log of rows per side, chained by key; no pair is kept
+State:       a log of rows per side, chained by key; equal rows are one where they are many; no pair is kept
 Output:      signed; only the columns that are wanted
 """
 
@@ -17,7 +17,7 @@ from sash.operators.base import Operator, Surroundings
 from sash.operators.join import Side
 from sash.operators.pieces import Pieces
 from sash.physical.expiry_specs import LeavingJoinSpec
-from sash.state.row_log import RowLog
+from sash.state.merging_log import MergingLog
 
 
 class LeavingJoin(Operator):
@@ -28,8 +28,8 @@ class LeavingJoin(Operator):
         scope, interner = surroundings.scope, surroundings.interner
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
-            RowLog(spec.left.layout, scope.scope("left"), interner),
-            RowLog(spec.right.layout, scope.scope("right"), interner),
+            MergingLog(spec.left.layout, scope.scope("left"), interner),
+            MergingLog(spec.right.layout, scope.scope("right"), interner),
         )
         self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
         self._lanes, self._bits = _moves(spec)
@@ -69,9 +69,9 @@ class LeavingJoin(Operator):
         l_log, r_log = self._logs
         count: int = join_leaving(
             left.rows, left.ts, left.expiry, left.weight, hashes[0], right.rows, right.ts, right.expiry, right.weight, hashes[1],
-            now, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._lanes, self._bits,
-            self._shape, cursor, l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table,
-            rows, ts, weight,
+            now, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, l_log.whole, r_log.whole, self._lanes,
+            self._bits, self._shape, cursor, l_log.registers, l_log.lines, l_log.table, l_log.copies, r_log.registers,
+            r_log.lines, r_log.table, r_log.copies, rows, ts, weight,
         )
         return count
 

@@ -26,11 +26,12 @@ class RowLog:
     """Rows with expiry and weight, found by key."""
 
     EXTRA = EXTRA  # lanes of a line after those of its row
+    REGISTERS = 2
 
     def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
         self._scope = scope
         self._width = layout.width
-        self.registers = scope.array("registers", 2)
+        self.registers = scope.array("registers", self.REGISTERS)
         self.lines = scope.array("lines", (FIRST_ROOM, layout.width + self.EXTRA))
         self.table = scope.array("table", self._table_room(FIRST_ROOM))
         lanes = string_lanes(layout)
@@ -62,6 +63,10 @@ class RowLog:
             room = 1 << (wanted - 1).bit_length()
             self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", self._table_room(room))
             self.lines[self._places()] = held
+        self._forget(now)
+
+    def _forget(self, now: int) -> None:
+        """Rows that are alive come together, in their buckets."""
         forget_expired(now, self._width, self.registers, self.lines, self.table)
 
     def _table_room(self, room: int) -> int:

@@ -1,0 +1,32 @@
+"""A log of rows in which equal ones are one to whoever looks for them (`kernels/merging.py`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Layout
+from sash.kernels.merging import MERGING_EXTRA, MERGING_REGISTERS, chain_anew, merge_all
+from sash.state.arena import Scope
+from sash.state.interner import Interner
+from sash.state.row_log import FIRST_ROOM, RowLog
+
+
+class MergingLog(RowLog):
+    """Rows that leave in the order they came; all that have expired must have left before there is more room."""
+
+    EXTRA = MERGING_EXTRA
+    REGISTERS = MERGING_REGISTERS
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
+        super().__init__(layout, scope, interner)
+        self.copies = scope.array("copies", FIRST_ROOM)
+        self.whole = np.arange(layout.width)  # the lanes by which rows are equal
+
+    def reserve(self, extra: int, now: int) -> None:
+        super().reserve(extra, now)
+        merge_all(self._width, self.registers, self.lines, self.copies, self.whole)
+
+    def _forget(self, now: int) -> None:
+        self.copies = self._scope.resize("copies", len(self.lines))
+        self.copies[:] = 0
+        chain_anew(self._width, self.registers, self.lines, self.table)

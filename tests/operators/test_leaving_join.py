@@ -1,0 +1,90 @@
+"""Joins of windows whose rows have many copies: equal rows are one line, and leave one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sash.kernels.merging import COUNT
+from sash.operators.leaving_join import LeavingJoin
+from sash.session import Database
+from sash.testing import Oracle
+from sash.testing.comparing import assert_same
+from sash.testing.tables import from_arrow
+
+STREAMS = """
+CREATE STREAM a (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;
+CREATE STREAM b (ts TIMESTAMP, k BIGINT, w STRING) TIMESTAMP BY ts;
+"""
+VIEW = "CREATE MATERIALIZED VIEW j AS SELECT a.k, a.v, b.w FROM a [RANGE {0} SECONDS] JOIN b [RANGE {1} SECONDS] ON a.k = b.k;"
+SECOND = 1_000_000
+
+
+def rows(seed: int, count: int, keys: int, values: int, every: int) -> list[tuple[object, ...]]:
+    """Several of one instant now and then, NULLs among keys and values, key 0 most of the time."""
+    random = np.random.default_rng(seed)
+    instants = np.sort(random.integers(0, count * every // SECOND + 1, count))
+    drawn = np.minimum(random.integers(0, 4 * keys, count), keys) % keys
+    return [
+        (int(instant), None if place % 17 == 5 else int(key), None if value == 0 else int(value))
+        for place, (instant, key, value) in enumerate(zip(instants, drawn, random.integers(0, values, count), strict=True))
+    ]
+
+
+def played(job: str, pushes: int, seed: int, values: int, expiry: str = "auto") -> Database:
+    db = Database(expiry=expiry)
+    db.execute(job)
+    left, right = rows(seed, 1_500, 3, values, SECOND), rows(seed + 1, 1_500, 3, values, SECOND)
+    for start in range(0, 1_500, pushes):
+        db.push("a", left[start : start + pushes])
+        db.push("b", [(ts, k, None if v is None else f"text {v}") for ts, k, v in right[start : start + pushes]])
+    return db
+
+
+def the_join(db: Database) -> LeavingJoin:
+    host = db._host
+    assert host is not None
+    (found,) = [node.operator for node in host._shard.graph.nodes if isinstance(node.operator, LeavingJoin)]
+    return found
+
+
+def counting(join: LeavingJoin) -> tuple[int, int]:
+    """How many lines stand for rows, and how many rows there are."""
+    lines = [log._held()[:, log._width + COUNT] for log in join._logs]
+    return sum(int((one > 0).sum()) for one in lines), sum(map(len, lines))
+
+
+@pytest.mark.parametrize(("values", "windows"), [(2, (12, 12)), (5, (40, 5)), (60, (10, 25))])
+def test_copies_change_nothing(values: int, windows: tuple[int, int]) -> None:
+    job = STREAMS + VIEW.format(*windows)
+    changes: list[pa.Table] = []
+    for expiry, pushes in (("negative", 500), ("auto", 1_500), ("auto", 61), ("auto", 7)):
+        db = played(job, pushes, values, values, expiry)
+        db.advance(10_000 * SECOND)
+        found = db.changes("j")
+        changes.append(found.sort_by([(name, "ascending") for name in ("_ts", "k", "v", "w", "_op")]))
+        if expiry == "auto":
+            assert the_join(db).kept == 0
+    assert changes[0].num_rows > 10_000
+    assert all(other.equals(changes[0]) for other in changes[1:])
+
+
+def test_most_copies_are_one_line() -> None:
+    db = played(STREAMS + VIEW.format(300, 300), 100, 9, 4)
+    lines, kept = counting(the_join(db))
+    assert kept > 400 and lines < kept // 4
+
+
+def test_copies_against_the_oracle() -> None:
+    job = STREAMS + VIEW.format(6, 4)
+    left, right = rows(1, 60, 2, 2, SECOND), rows(2, 60, 2, 2, SECOND)
+    texts = [(ts, k, None if v is None else str(v)) for ts, k, v in right]
+    oracle = Oracle(job, {"a": left, "b": texts}, until="80")
+    db = Database()
+    db.execute(job)
+    for start in range(0, 60, 9):
+        db.push("a", left[start : start + 9])
+        db.push("b", texts[start : start + 9])
+    db.advance(81 * SECOND)
+    assert_same(oracle.changelog("j"), from_arrow(db.changes("j")))

@@ -78,6 +78,13 @@ def test_every_type() -> None:
     assert letters(convert(spec, [(True, 1, 2, NOON)]))[0][2] == 'column "day": 2013-01-01 12:00:00 is not a DATE'
 
 
+def test_integers_of_more_than_64_bits_are_decimals() -> None:
+    spec = StreamSpec("s", schema(("d", decimal(38, 10))))
+    result = convert(spec, [(1,), (2**64 - 2,), (-(2**70),), (10**28,)])
+    assert [row[0] for row in values(result)] == [1, 2**64 - 2, -(2**70)]
+    assert [row for row, _, _ in letters(result)] == [4]
+
+
 @pytest.mark.parametrize("bad", ["12x", 1.5, True, [1], 2**70, float("nan"), {"x": 1}, NOON, object()])
 @pytest.mark.parametrize("neighbour", [7, None, "7", 7.0, Decimal(7)])
 def test_a_value_of_the_wrong_type_is_a_dead_letter(bad: Any, neighbour: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,8 @@ def _one_by_one(given: Sequence[Any], field: Field) -> Values:
 
 
 def _one(value: Any, field: Field) -> Values:
+    is_large = type(value) is int and not -(2**63) <= value < 2**63  # which pyarrow takes for no number at all
     try:
-        return conform(pa.array([value]), field, "")
+        return conform(pa.array([Decimal(value) if is_large else value]), field, "")
     except (pa.ArrowException, SashError, OverflowError):
         return Values(pa.nulls(1, field.type.arrow), np.ones(1, np.bool_), [value])

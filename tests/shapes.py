@@ -205,6 +205,23 @@ NOW = (
     _shape("now_groups", "SELECT bidder, MAX(ts) AS last FROM bids [ROWS 8] GROUP BY bidder HAVING MAX(ts) < NOW() - INTERVAL 5 SECONDS"),
     _shape("now_join", "SELECT b.bidder, a.seller FROM bids [RANGE 9 SECONDS] b JOIN asks [RANGE 9 SECONDS] a "
            "ON b.auction = a.auction AND b.ts >= NOW() - INTERVAL 3 SECONDS AND a.day <= CURRENT_DATE"),
+    _shape("now_days", "SELECT seller, day FROM asks [RANGE 9 SECONDS] "
+           "WHERE day = CURRENT_DATE OR DATEDIFF(CURRENT_DATE, day) < amount - 3 OR ts >= DATE_TRUNC('minute', NOW() - INTERVAL 2 SECONDS)"),
+    _shape("now_numbers", "SELECT auction, n FROM quiet WHERE UNIX_MILLIS(NOW() - INTERVAL 2 SECONDS) >= UNIX_MILLIS(ts) "
+           "AND UNIX_MILLIS(NOW() - INTERVAL 6 SECONDS) <= UNIX_MILLIS(ts) + 0.5 AND UNIX_MICROS(NOW() - INTERVAL 9 SECONDS) < UNIX_MICROS(ts)"),
+)
+
+TICKS = (
+    _shape("ticks", "SELECT bidder, price, SECOND(NOW()) AS s, MINUTE(NOW()) AS m FROM bids [RANGE 5 SECONDS] WHERE price > 1"),
+    _shape("tick_groups", "SELECT auction, SECOND(NOW()) % 3 AS part, COUNT(*) AS n, SUM(amount) AS s FROM asks [RANGE 7 SECONDS] "
+           "GROUP BY auction, SECOND(NOW()) % 3 HAVING COUNT(*) + SECOND(NOW()) % 2 > 1"),
+    _shape("tick_total", "SELECT COUNT(*) AS n, DATE_TRUNC('second', NOW() + INTERVAL 250 MILLISECONDS) AS t, CURRENT_DATE AS d FROM bids [ROWS 4]"),
+    _shape("tick_join", "SELECT b.bidder, a.seller FROM bids [RANGE 6 SECONDS] b LEFT JOIN asks [RANGE 6 SECONDS] a "
+           "ON b.auction = a.auction AND (SECOND(NOW()) + a.auction) % 3 = 0 AND b.ts >= NOW() - INTERVAL 4 SECONDS"),
+    _shape("tick_table", "SELECT s.region, SECOND(NOW()) % 5 AS t, COUNT(a.seller) AS n FROM sellers s "
+           "LEFT JOIN asks [RANGE 4 SECONDS] a ON s.seller = a.seller GROUP BY s.region, SECOND(NOW()) % 5"),
+    _shape("tick_stream", "SELECT auction, COUNT(*) AS n, SECOND(NOW()) % 4 AS t FROM bids [RANGE 3 SECONDS] GROUP BY auction",
+           "SELECT auction, t, SUM(n) AS n FROM INNER [RANGE 4 SECONDS] GROUP BY auction, t"),
 )
 
 ARRAYS = (
@@ -220,7 +237,7 @@ ARRAYS = (
            "FROM bids [RANGE 3 SECONDS] b"),
 )
 
-SHAPES = BASIC + OPERATORS + OVER + AS_OF + NOW + ARRAYS
+SHAPES = BASIC + OPERATORS + OVER + AS_OF + NOW + TICKS + ARRAYS
 
 
 def make_rows(seed: int, count: int) -> dict[str, list[tuple[object, ...]]]:

@@ -13,7 +13,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 OPERATORS = {
     "add", "subtract", "multiply", "divide", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
     "null_safe_equal", "and", "or", "not", "is_null", "is_not_null", "is_true", "is_false", "in", "case", "cast", "try_cast", "only_row",
-    "add_interval", "subtract_interval", "add_months_interval", "subtract_timestamps",
+    "add_interval", "subtract_interval", "add_months_interval", "subtract_timestamps", "count_from", "count_after", "period_from",
+    "period_after",
 }  # fmt: skip
 HEAD = """# Functions
 
@@ -23,10 +24,18 @@ Operators are `+ - * / % || = <> < <= > >= <=> AND OR NOT IS [NOT] NULL IN BETWE
 
 """
 
-TIME = """`now()`, `current_timestamp` and `current_date` are the time of the query, which moves. They stand in comparisons with times that do
-not depend on them, anywhere a condition can stand: `ts > NOW() - INTERVAL 1 HOUR`, `CASE WHEN NOW() - ts < INTERVAL 1 DAY …`. A row then
-comes, goes or changes at the very instant. A job of tables alone goes by ADVANCE, and on the embedded engine, as long as nobody
-advances, by the wall clock at every change.
+TIME = """`now()`, `current_timestamp` and `current_date` are the time of the query, which moves.
+
+In a comparison with a time or a number that does not depend on it, anywhere a condition can stand, a row comes, goes or changes at the
+very instant: `ts > NOW() - INTERVAL 1 HOUR`, `CASE WHEN NOW() - ts < INTERVAL 1 DAY …`, `ts >= DATE_TRUNC('hour', NOW())`,
+`UNIX_MILLIS(NOW()) <= n`. (`mz_now()` is `UNIX_MILLIS(NOW())`.)
+
+A function that tells less than the instant is a value, which changes when its second, minute, hour or day ends: `MINUTE(NOW())`,
+`CURRENT_DATE`, `DATE_TRUNC('second', NOW() - INTERVAL 1 DAY)`, `DATE_FORMAT(NOW(), 'HH:mm')`, and all that is made of them. Every row
+that shows it changes then, so a query that can compare should. NOW() itself would be another value every microsecond, and is refused.
+
+A query without FROM may read the time, too. A job without streams goes by ADVANCE, and on the embedded engine, as long as nobody advances,
+by the wall clock at every change of a table and at every `db.poll()`; it shows nothing before it was told the time.
 """
 OVER = """and every aggregate, with `OVER (PARTITION BY … ORDER BY … [ROWS | RANGE | GROUPS BETWEEN … AND …])`, IGNORE NULLS where they
 take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's peers, and without ORDER BY the whole partition. Rows

@@ -106,6 +106,8 @@ class Database(Declarations):
         host, now = self._running(), max(self._clock(), self._last_arrival + 1)
         if not host.graph.waits_before(now):
             return
+        if host.job.asks_tables_for_time and not self._is_advanced:
+            self._tell_the_time(host)
         for stream, clock in self._present.advances(host.job, host.clocks, now).items():
             self._last_arrival = max(self._last_arrival, now - 1)
             host.advance(clock, stream)

@@ -4,13 +4,6 @@ _BY_REASON = {
     "LIMIT without ORDER BY: any rows are right; here the first of the full row, not of arrival": (
         "flink:limit",
     ),
-    "NOW() as a value, not in a comparison, is refused": (
-        "feldera:StreamingTests.testNow",
-        "feldera:StreamingTests.testNow3",
-    ),
-    "mz_now() is a number that only Materialize has": (
-        "materialize:temporal.slt:valid",
-    ),
     "its text for Spark has WITH above the query whose columns it names; as it was first written, inside, it passes": (
         "materialize:cte.slt:180",
     ),

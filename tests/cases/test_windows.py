@@ -133,9 +133,10 @@ def follow_as_of(case: Case) -> None:
     db = connect()
     declare(db, "TABLE", case["tables"][0])
     create_views(db, {**case, "dialect": ""}, case["query"])
+    db.advance(case["events"][0]["ts"] * MILLISECOND)
     push(db, case["events"][0]["stream"], [event["row"] for event in case["events"]])
     for entry in case["expected"]:
-        db.advance(entry["as_of"])
+        db.advance(entry["as_of"] * MILLISECOND)
         check(entry["state"], rows_of(db), f"as of {entry['as_of']}")
 
 

@@ -129,7 +129,9 @@ MISTAKES = [
     ("SELECT price FROM bids QUALIFY price > 1", "QUALIFY price > 1", "QUALIFY is about window functions, and there is none"),
     # the time
     ("SELECT NOW() FROM bids", "NOW", "NOW() can only be compared here, with a time that does not depend on it"),
-    ("SELECT MINUTE(NOW()) + price FROM bids", "NOW", "NOW() can only be compared here"),
+    ("SELECT DATE_TRUNC('millisecond', NOW()) FROM bids", "NOW", "NOW() can only be compared here"),
+    ("SELECT EXTRACT(SECOND FROM NOW()) FROM bids", "NOW", "or be cut to a unit: it changes all the time; write a condition such as"),
+    ("SELECT CAST(NOW() AS STRING) FROM bids", "NOW", "or a value such as DATE_TRUNC('second', NOW())"),
     ("SELECT 1 FROM bids WHERE NOW() > NOW() - INTERVAL 1 DAY", "NOW", "NOW() can only be compared here"),
     ("SELECT 1 FROM bids WHERE ts < NOW() + INTERVAL 1 MONTH", "NOW", "NOW() can only be compared here"),
     ("SELECT 1 FROM bids WHERE ts < CURRENT_TIMESTAMP + INTERVAL 1 MONTH", "CURRENT_TIMESTAMP", "NOW() can only be compared"),

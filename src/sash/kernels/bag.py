@@ -57,26 +57,34 @@ def give_back(registers: Int64s, free: Int64s, node: int) -> None:
     registers[FREED] += 1
 
 
+@inlined
+def change_count(
+    rows: Int64s, i: int, weight: int, lanes: Int64s, tag: int, registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s
+) -> None:
+    """Add row i with its weight; there is room for it."""
+    count = rows.shape[1] + COUNT
+    slot = find_node(rows, i, lanes, tag, table, nodes, lanes)
+    if table[slot]:
+        node = (table[slot] & HALF) - 1
+        nodes[node, count] += weight
+        if nodes[node, count] == 0:
+            remove_entry(table, tag, node + 1)
+            give_back(registers, free, node)
+    else:
+        node = take_node(registers, free)
+        copy_row(rows, i, nodes, node)
+        nodes[node, count] = weight
+        table[slot] = (tag << 32) | (node + 1)
+
+
 @kernel
 def change_counts(
     rows: Int64s, weights: Int64s, lanes: Int64s, tags: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s
 ) -> None:
     """Add rows with their weights; there is room for all of them."""
-    count = rows.shape[1] + COUNT
     for i in range(len(weights)):
         look_ahead(tags, i, table, nodes)
-        slot = find_node(rows, i, lanes, tags[i], table, nodes, lanes)
-        if table[slot]:
-            node = (table[slot] & HALF) - 1
-            nodes[node, count] += weights[i]
-            if nodes[node, count] == 0:
-                remove_entry(table, tags[i], node + 1)
-                give_back(registers, free, node)
-        else:
-            node = take_node(registers, free)
-            copy_row(rows, i, nodes, node)
-            nodes[node, count] = weights[i]
-            table[slot] = (tags[i] << 32) | (node + 1)
+        change_count(rows, i, weights[i], lanes, tags[i], registers, table, nodes, free)
 
 
 @kernel

@@ -34,6 +34,7 @@ from sash.logical.over import Over
 from sash.logical.over_text import call_text
 from sash.logical.propagation import leaving
 from sash.logical.reached import Reached
+from sash.logical.ticks import Period, Ticks
 from sash.logical.unnest import Unnest
 from sash.scalar.nodes import Column, Expression
 
@@ -115,6 +116,8 @@ def _detail(plan: Plan) -> str:
             return f"{'OUTER ' * plan.is_outer}{_named(plan.array, plan.name, plan.input)}"
         case Reached():
             return ", ".join(_computed(plan.input, place) for place in plan.instants)
+        case Ticks():
+            return ", ".join(map(_period, plan.periods))
         case Over():
             return _over(plan)
         case Sequence():
@@ -217,6 +220,11 @@ def _expression(expression: Expression, plan: Plan) -> str:
 def _column(plan: Plan, place: int) -> str:
     """A column by its name, with that of its stream where several are joined."""
     return _origin(plan, place) if _is_joined(plan) else plan.schema.names[place]
+
+
+def _period(period: Period) -> str:
+    early = f", {duration_text(period.phase)} early" if period.phase else ""
+    return f"every {duration_text(period.length)}{early}"
 
 
 def _is_joined(plan: Plan) -> bool:

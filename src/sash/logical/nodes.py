@@ -14,6 +14,7 @@ from sash.logical.as_of import AsOf
 from sash.logical.over import Over
 from sash.logical.reached import Reached
 from sash.logical.streams import Updates
+from sash.logical.ticks import Ticks
 from sash.logical.unnest import Unnest
 from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, INT, Field, Schema
@@ -303,8 +304,8 @@ class Aggregate:
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
 Plan = (
-    Stream | TableChanges | SingleRow | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Emit
-    | Aggregate | Unnest
+    Stream | TableChanges | SingleRow | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Ticks
+    | Emit | Aggregate | Unnest
 )
 
 

@@ -46,6 +46,13 @@ class Operator(ABC):
         """Before this instant it gives nothing unless a change comes in. One that cannot tell sees every move of time."""
         return BEGINNING
 
+    def cut(self, now: int, first: int, waiting: int, begin: int | None) -> int:
+        """How far to work at once, where time alone brings many changes: to an instant up to `now`.
+
+        The first of so many changes that wait for it is at `first`; `begin` is as in `run`.
+        """
+        return now
+
     @property
     def kept(self) -> int:
         """Rows, or groups, that it remembers."""

@@ -29,6 +29,7 @@ from sash.operators.sequence import sequence
 from sash.operators.sliding_sums import SlidingSums
 from sash.operators.snapshots import Snapshots
 from sash.operators.table_changes import TableChanges
+from sash.operators.ticks import Ticks
 from sash.operators.top import top
 from sash.operators.unnest import Unnest
 from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, TimeWindow
@@ -37,6 +38,7 @@ from sash.physical.as_of import AsOfSpec
 from sash.physical.over import OverSpec
 from sash.physical.reached import ReachedSpec
 from sash.physical.specs import Spec
+from sash.physical.ticks import TicksSpec
 from sash.physical.unnest import UnnestSpec
 
 _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
@@ -65,6 +67,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     OverSpec: Over,
     AsOfSpec: AsOf,
     ReachedSpec: Reached,
+    TicksSpec: Ticks,
     UnnestSpec: Unnest,
     pair_specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,

@@ -37,6 +37,7 @@ from sash.logical.nodes import (
 )
 from sash.logical.over import Over
 from sash.logical.reached import Reached
+from sash.logical.ticks import Ticks
 from sash.logical.unnest import Unnest
 from sash.optimizer.negation_and_joins import Matched, matched
 from sash.scalar.nodes import Column, Expression, columns, remap
@@ -64,6 +65,8 @@ def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
         return _aggregate(plan, wanted)
     if isinstance(plan, Reached):
         return _reached(plan, wanted)
+    if isinstance(plan, Ticks):
+        return _ticks(plan, wanted)
     if isinstance(plan, Unnest):
         return _unnest(plan, wanted)
     if isinstance(plan, Over):
@@ -211,6 +214,16 @@ def _reached(plan: Reached, wanted: set[int]) -> tuple[Plan, Places]:
     told = Reached(below, tuple(places[place] for place in plan.instants))
     answers = {width + n: len(below.schema) + n for n in range(len(plan.instants))}
     return _narrow(told, places | answers, wanted)
+
+
+def _ticks(plan: Ticks, wanted: set[int]) -> tuple[Plan, Places]:
+    """A period that nobody reads is left out."""
+    width = len(plan.input.schema)
+    below, places = _prune(plan.input, {c for c in wanted if c < width})
+    kept = [number for number in range(len(plan.periods)) if width + number in wanted]
+    shown = {width + number: len(below.schema) + place for place, number in enumerate(kept)}
+    told = Ticks(below, tuple(plan.periods[number] for number in kept)) if kept else below
+    return _narrow(told, places | shown, wanted)
 
 
 def _unnest(plan: Unnest, wanted: set[int]) -> tuple[Plan, Places]:

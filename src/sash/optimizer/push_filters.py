@@ -7,6 +7,7 @@
     Minus           over keys, to both sides: others would change which rows are the youngest
     Aggregate       over the keys of groups
     Top, OVER       over the keys of partitions
+    NOW(), UNNEST   over what does not come from them
     Window          all into RANGE, NOW and UNBOUNDED; over the keys into PARTITION BY k ROWS n; none into ROWS n: the rows that
                     a filter hides push others out
     ISTREAM, DSTREAM  all; not RSTREAM, which speaks whenever its query changes
@@ -38,6 +39,8 @@ from sash.logical.nodes import (
     scans,
 )
 from sash.logical.over import Over
+from sash.logical.reached import Reached
+from sash.logical.ticks import Ticks
 from sash.logical.unnest import Unnest
 from sash.optimizer.conditions import (
     conjunction,
@@ -92,8 +95,8 @@ def _under(plan: Plan, conditions: Conditions) -> Plan:
         return _under_groups(plan, conditions)
     if isinstance(plan, Window):
         return _under_window(plan, conditions)
-    if isinstance(plan, Unnest):
-        return _under_unnest(plan, conditions)
+    if isinstance(plan, Unnest | Reached | Ticks):
+        return _under_more_columns(plan, conditions)
     return filtered(push_filters(plan), conditions)
 
 
@@ -105,8 +108,8 @@ def _under_project(plan: Project, conditions: Conditions) -> Plan:
     return filtered(replace(plan, input=_under(plan.input, needed)), above)
 
 
-def _under_unnest(plan: Unnest, conditions: Conditions) -> Plan:
-    """What is not about the elements is asked before the array is taken apart."""
+def _under_more_columns(plan: Unnest | Reached | Ticks, conditions: Conditions) -> Plan:
+    """What is not about the new columns is asked before an array is taken apart, or the time is read."""
     width = len(plan.input.schema)
     below, above = parted(conditions, lambda condition: max(read(condition), default=0) < width)
     return filtered(replace(plan, input=_under(plan.input, below)), above)

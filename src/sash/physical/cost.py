@@ -24,6 +24,7 @@ from sash.physical.estimates import Estimates
 from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, LeavingJoinSpec, MessageExpireSpec
 from sash.physical.over import OverSpec
 from sash.physical.specs import PortSpec, Spec
+from sash.physical.ticks import TicksSpec
 
 FILTER, PROJECT, UNION = 250.0, 60.0, 60.0
 RING, CALENDAR = 300.0, 1000.0  # for a row that comes and goes
@@ -33,7 +34,7 @@ LOOKUP_ROW = 500.0
 GROUP, GROUP_DEQUES, GROUP_VALUES = 500.0, 700.0, 1500.0
 COMBINE, MINUS, TOP = 900.0, 1000.0, 250.0  # the latter for every step down a tree
 COUNT_WINDOW, PARTITION_WINDOW, JUMP = 250.0, 700.0, 150.0
-SEQUENCE, NET = 800.0, 200.0
+SEQUENCE, NET, TICK_ROW = 800.0, 200.0, 200.0
 EXCHANGE = 1500.0
 
 _ADDED_UP = (
@@ -130,6 +131,8 @@ class Costs:
                 return Cost(changes * MINUS, left.rows)
             case pair_specs.SequenceSpec():
                 return Cost(changes * SEQUENCE, left.rate * (spec.within or 0) / 1e6)
+            case TicksSpec():
+                return Cost(changes * TICK_ROW + self._changes(spec) * UNION, left.distinct_rows)
             case _:
                 return Cost(changes * UNION, 0.0)
 

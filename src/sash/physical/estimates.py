@@ -19,6 +19,7 @@ from sash.physical.expiry_specs import DistinctSpec, LeavingJoinSpec
 from sash.physical.over import OverSpec
 from sash.physical.selectivity import selectivity
 from sash.physical.specs import PortSpec, Spec
+from sash.physical.ticks import TicksSpec
 from sash.physical.unnest import UnnestSpec
 from sash.schema import FOREVER, SECOND
 
@@ -230,6 +231,12 @@ def _stream(spec: Spec, below: Estimate) -> Estimate:
     return replace(below, rows=below.rate * UNBOUNDED_SECONDS, premature=0.0, leaves=False)
 
 
+def _ticks(spec: TicksSpec, below: Estimate, time: Estimate) -> Estimate:
+    """Every row comes anew with every period."""
+    rate = below.rate + below.rows * sum(SECOND / period.length for period in spec.periods)
+    return replace(_plain(spec, below), rate=rate, leaves=True)
+
+
 def _snapshots(spec: specs.SnapshotsSpec, below: Estimate) -> Estimate:
     rate = below.changes * max(1.0, below.rows)
     return replace(below, rate=rate, rows=rate * UNBOUNDED_SECONDS, premature=0.0, leaves=False)
@@ -259,4 +266,5 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.InsertionsSpec: _stream,
     specs.DeletionsSpec: _stream,
     specs.SnapshotsSpec: _snapshots,
+    TicksSpec: _ticks,
 }

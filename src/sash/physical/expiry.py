@@ -50,6 +50,7 @@ from sash.physical.specs import (
     TimeWindowSpec,
     UnarySpec,
 )
+from sash.physical.ticks import TicksSpec
 from sash.scalar.nodes import Column
 from sash.schema import FOREVER
 
@@ -57,7 +58,7 @@ EXPIRING = (Pattern.WEAKEST, Pattern.WEAK)
 SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
 EXTREMES = (Function.MIN, Function.MAX, Function.ANY_VALUE, Function.MIN_BY, Function.MAX_BY)
 # What these give depends on when something leaves, or changes by time alone, not only on what is there.
-EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec, ReachedSpec)
+EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec, ReachedSpec, TicksSpec)
 
 
 def suit_the_pattern(spec: Spec) -> Spec:

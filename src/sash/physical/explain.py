@@ -34,6 +34,7 @@ from sash.physical.specs import (
     SnapshotsSpec,
     Spec,
 )
+from sash.physical.ticks import TicksSpec
 
 _KEPT: dict[type[Spec], str] = {
     JumpingWindowSpec: "rows of the open basic window",
@@ -52,6 +53,7 @@ _KEPT: dict[type[Spec], str] = {
     TopSpec: "tree of rows in order, per partition",
     AsOfSpec: "tree of rows per side and key, in the order of what is compared",
     ReachedSpec: "tree of rows with an instant ahead, by the next one",
+    TicksSpec: "bag of all rows",
     OverSpec: "tree of rows in order, per partition",
     LeavingJoinSpec: "log of rows per side, chained by key; no pairs",
     DistinctSpec: "the youngest copy of every row",

@@ -38,6 +38,7 @@ from sash.logical.nodes import (
     Window,
     WindowKind,
     WindowSpec,
+    inputs,
     scans,
 )
 from sash.logical.over import Over
@@ -45,6 +46,7 @@ from sash.logical.patterns import Pattern
 from sash.logical.reached import Reached
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
+from sash.logical.ticks import Ticks
 from sash.logical.unnest import Unnest
 from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import suit_the_pattern, tell_the_time, wait_for_input
@@ -54,6 +56,7 @@ from sash.physical.pair_specs import JoinSpec, LookupSpec, SequenceSpec, SignedJ
 from sash.physical.reached import ReachedSpec, time_port
 from sash.physical.set_specs import CombineSpec, MinusSpec, UnionAllSpec
 from sash.physical.specs import (
+    TIME,
     BeginSpec,
     CountWindowSpec,
     DeletionsSpec,
@@ -72,6 +75,7 @@ from sash.physical.specs import (
     beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
+from sash.physical.ticks import TicksSpec, single_row
 from sash.physical.unnest import UnnestSpec
 from sash.scalar.nodes import Column
 from sash.schema import FOREVER, MICROSECOND
@@ -95,13 +99,19 @@ def place_view(
 ) -> tuple[Spec, int]:
     """The spec of a view, which gives signed changes, and its level. At `signed_joins` negative rows begin, at the latest."""
     streams = _streams(plan)
+    if not scans(plan) and not _shows_time(plan):
+        raise SashError("a view of constants alone has no input to run on", "let it read a stream or a table")
     # What leaves late must do so everywhere at once, which only one shard knows how to.
     shards = 1 if expiry is Expiry.INPUT_TRIGGERED else shards
-    placed = Placement(shards, expiry, signed_joins).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    placed = Placement(shards, expiry, signed_joins, streams).place(plan, within(tuple(range(len(plan.schema)))), 1)
     spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec))
     if streams and any(scan.is_table for scan in scans(plan)):
         spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
     return spec, placed.level
+
+
+def _shows_time(plan: Plan) -> bool:
+    return isinstance(plan, Reached | Ticks) or any(map(_shows_time, inputs(plan)))
 
 
 def _as_placed(spec: Spec) -> Spec:
@@ -124,8 +134,11 @@ def signed(spec: Spec) -> Spec:
 class Placement:
     """Places plans on a number of shards."""
 
-    def __init__(self, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset()) -> None:
+    def __init__(
+        self, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset(), streams: tuple[str, ...] = ()
+    ) -> None:
         self._shards = shards
+        self._streams = streams  # with whose first row the whole begins
         self._expiry = expiry
         self._signed_joins = signed_joins
         self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
@@ -165,11 +178,8 @@ class Placement:
             return self._sequence(plan, at_least)
         if isinstance(plan, Top):
             return self._top(plan, at_least)
-        if isinstance(plan, Reached):
-            width = len(plan.input.schema)
-            sources = [place if place < width else None for place in range(len(plan.schema))]
-            below = self.place(plan.input, _through(request, sources, width), at_least)
-            return replace(below, spec=ReachedSpec(signed(below.spec), time_port(below.level), plan.instants))
+        if isinstance(plan, Reached | Ticks):
+            return self._timed(plan, request, at_least)
         if isinstance(plan, Unnest):
             return self._unnest(plan, request, at_least)
         if isinstance(plan, Over):
@@ -178,7 +188,7 @@ class Placement:
         if isinstance(plan, Aggregate):
             return self._aggregate(plan, at_least)
         if isinstance(plan, SingleRow):
-            raise SashError("a view of constants alone has no input to run on", "let it read a stream or a table")
+            return Placed(single_row(at_least), at_least, ((),))
         # What is shown at an instant depends on the rows of all shards.
         below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
         return replace(below, spec=_in_place(plan, below.spec))
@@ -209,6 +219,15 @@ class Placement:
         sources = [place if place < width else None for place in range(len(plan.schema))]
         below = self.place(plan.input, _through(request, sources, width), at_least)
         return replace(below, spec=UnnestSpec(signed(below.spec), plan.array, plan.name, plan.place_name, plan.is_outer))
+
+    def _timed(self, plan: Reached | Ticks, request: Request, at_least: int) -> Placed:
+        width = len(plan.input.schema)
+        sources = [place if place < width else None for place in range(len(plan.schema))]
+        below = self.place(plan.input, _through(request, sources, width), at_least)
+        rows, time = signed(below.spec), time_port(below.level)
+        if isinstance(plan, Reached):
+            return replace(below, spec=ReachedSpec(rows, time, plan.instants))
+        return replace(below, spec=TicksSpec(rows, time, plan.periods, self._streams or (TIME,)))
 
     def _table_changes(self, plan: TableChanges, request: Request, at_least: int) -> Placed:
         sources: list[int | None] = list(plan.columns)

@@ -21,16 +21,20 @@ from sash.physical.job import Job
 from sash.physical.pair_specs import LookupSpec, SequenceSpec
 from sash.physical.specs import (
     CountWindowSpec,
+    DeletionsSpec,
     EmitSpec,
     FilterSpec,
+    InsertionsSpec,
     JumpingWindowSpec,
     PartitionWindowSpec,
     PortSpec,
     ProjectSpec,
+    SnapshotsSpec,
     Spec,
     TableChangesSpec,
     TimeWindowSpec,
 )
+from sash.physical.ticks import TicksSpec
 from sash.physical.unnest import UnnestSpec
 from sash.schema import FOREVER
 
@@ -79,9 +83,15 @@ def reaches(spec: Spec) -> Reaches:
         return {port: reach.plus(spec.within) for port, reach in below.items()}
     if isinstance(spec, CountWindowSpec | PartitionWindowSpec | SequenceSpec | TableChangesSpec | InputExpireSpec):
         return {port: reach.plus(FOREVER) for port, reach in below.items()}
+    if isinstance(spec, InsertionsSpec | DeletionsSpec | SnapshotsSpec) and _shows_time(spec):
+        return {port: reach.plus(FOREVER) for port, reach in below.items()}  # how time changed the rows is not in memory
     if isinstance(spec, LookupSpec):
         return {port: reach.joined(Reach(is_fresh=True)) for port, reach in below.items()}
     return below
+
+
+def _shows_time(spec: Spec) -> bool:
+    return any(isinstance(part, TicksSpec) for part in parts(spec))
 
 
 def together(many: Iterable[Reaches]) -> Reaches:

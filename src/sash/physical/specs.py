@@ -16,6 +16,8 @@ from sash.logical.patterns import Pattern
 from sash.scalar.nodes import Expression
 from sash.schema import FOREVER, Field, Schema
 
+TIME = ""  # in the place of a stream's name: whatever tells a job the time
+
 
 def beginning(stream: str, stamped_by: tuple[str, ...] | None) -> str:
     """The name of the instant of a stream's first row; a latent row may have several."""

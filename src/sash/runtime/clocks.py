@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from sash.logical.streams import StreamSpec
 from sash.physical.job import Job
-from sash.physical.specs import PortSpec
+from sash.physical.specs import TIME, PortSpec
 from sash.runtime.packets import Cargo, Packet
 from sash.runtime.stream_clock import StreamClock
+from sash.runtime.told_time import ToldTime
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Arena
 
@@ -25,6 +26,7 @@ class Clocks:
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
         self._registers = arena.array("shard", (6,))
+        self._time = ToldTime(arena.scope("time"))
         self._has_streams = False
         self.streams: dict[str, StreamClock] = {}
 
@@ -56,8 +58,14 @@ class Clocks:
     @property
     def least(self) -> int:
         """Of the streams; without any, tables go by what time was told."""
-        told = max((clock.advanced for clock in self.streams.values()), default=BEGINNING)
-        return min((clock.clock for clock in self.streams.values() if clock.clock != FOREVER), default=told)
+        return min((clock.clock for clock in self.streams.values() if clock.clock != FOREVER), default=self._time.clock)
+
+    @property
+    def begins(self) -> dict[str, int | None]:
+        """The first instant of every stream, and of time as such."""
+        begins = {name: clock.begin for name, clock in self.streams.items()}
+        known = [begin for begin in (*begins.values(), self._time.begin) if begin is not None]
+        return begins | {TIME: min(known, default=None)}
 
     @property
     def is_any_moving(self) -> bool:
@@ -109,7 +117,8 @@ class Clocks:
                     self._registers[:HAS_ENDED] = (1, int(facts["until"] or 0) + 1)
                 if facts.get("advance") is not None:
                     self.resume()
-                    self._advance(packet.name, int(facts["advance"] or 0))
+                    clock = int(facts["advance"] or 0)
+                    self._advance(packet.name, clock, clock)
                 if facts.get("end"):
                     is_end = True
                     self._end(self.event_time if self._has_streams else self.now)
@@ -121,7 +130,7 @@ class Clocks:
     def knowledge(self) -> dict[str, dict[str, int | None]]:
         """All that is known, for a shard that knows nothing; under no name, what is not of one stream."""
         registers = {str(number): int(value) for number, value in enumerate(self._registers)}
-        told: dict[str, dict[str, int | None]] = {"": {"advanced": None, "registers": 1, **registers}}
+        told: dict[str, dict[str, int | None]] = {"": {"advanced": None, "registers": 1, **registers, **self._time.told()}}
         return told | {name: clock.told() for name, clock in self.streams.items()}
 
     def learn(self, name: str, facts: Mapping[str, int | None]) -> None:
@@ -130,8 +139,12 @@ class Clocks:
             self.streams[name].learn(facts)
         elif "registers" in facts:
             self._registers[:] = [facts[str(n)] for n in range(len(self._registers))]
+            self._time.learn(facts)
 
-    def _advance(self, name: str, clock: int) -> None:
+    def _advance(self, name: str, clock: int, now: int) -> None:
+        """All before the clock is over, of a stream or of all; it is now this instant."""
+        if not name or not self._has_streams:
+            self._time.advance(clock, now)
         for stream, stream_clock in self.streams.items():
             if name in ("", stream):
                 stream_clock.advance(clock)
@@ -141,7 +154,7 @@ class Clocks:
         end = int(self._registers[LIMIT]) if self._registers[HAS_LIMIT] else last + 1
         self._registers[HAS_ENDED:HAS_CHANGED] = (1, end - 1)
         if last > BEGINNING or self._registers[HAS_LIMIT]:
-            self._advance("", end)
+            self._advance("", end, end - 1)
 
     def _limited(self, clock: int) -> int:
         return min(clock, int(self._registers[LIMIT])) if self._registers[HAS_LIMIT] else clock

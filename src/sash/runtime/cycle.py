@@ -116,7 +116,7 @@ class Cycle:
 
     def _run(self, node: Node) -> None:
         batch = self.table[node.number].batch
-        self._run_to(node, node.cut(self._batch if batch == BY_LOAD else batch))
+        self._run_to(node, node.cut(self._batch if batch == BY_LOAD else batch, self._begins))
 
     def _run_to(self, node: Node, now: int) -> None:
         count, delta = node.run(now, self._begins, tells_time=self.timing is not Timing.ROWS)
@@ -167,8 +167,8 @@ class Cycle:
         if not node.is_ready and node.has_more():
             self._wake(node)
             self._work_off()
-        if node.output.clock < node.reach and node.next_event < node.reach:
-            self._run_to(node, node.reach)
+        while node.output.clock < node.reach and node.next_event < node.reach:
+            self._run_to(node, node.cut(self._batch, self._begins))
             self._work_off()
         for arc in node.arcs:
             arc.is_active = False

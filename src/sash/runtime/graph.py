@@ -19,6 +19,7 @@ from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
 from sash.physical.group_specs import GroupBySpec
 from sash.physical.specs import BeginSpec, PortSpec, Spec, below
+from sash.physical.ticks import TicksSpec
 from sash.runtime.allocation import keep_freed_memory
 from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments
@@ -230,7 +231,7 @@ class Graph:
             metrics=OperatorMetrics.of(spec),
             output=Buffer(spec.layout, owner, scope.scope("output"), self._interner),
             ports=tuple(sorted({port for source in sources for port in source.ports})) or (number,),
-            needs_begin=isinstance(spec, BeginSpec) or self._is_total(spec),
+            needs_begin=isinstance(spec, BeginSpec | TicksSpec) or self._is_total(spec),
             is_waiting_prone=operator is not None and (len(sources) > 1 or not isinstance(operator, Timeless)),
             early=Early() if is_negation(spec) else None,
         )

@@ -10,12 +10,14 @@ from sash.deltas import Delta
 from sash.operators.base import Operator
 from sash.physical.group_specs import GroupBySpec
 from sash.physical.specs import BeginSpec, Spec
+from sash.physical.ticks import TicksSpec
 from sash.runtime.arcs import Arc, Buffer, least_clock
 from sash.runtime.early import Early
 from sash.runtime.metrics import OperatorMetrics
 from sash.schema import BEGINNING, FOREVER
 
-Begins = Mapping[str, int | None]  # the instants of the first rows of all streams
+Begins = Mapping[str, int | None]  # the instants of the first rows of all streams, and of TIME
+PRESENT = "the present"  # among those, while a new view is filled: what shows the time shows none before
 
 
 @dataclass(eq=False, slots=True)
@@ -59,13 +61,17 @@ class Node:
         assert self.operator is not None
         return min(self.operator.due(), min(arc.first for arc in self.arcs))
 
-    def cut(self, batch: int) -> int:
+    def cut(self, batch: int, begins: Begins) -> int:
         """How far to work with about so many rows: to the end of an instant."""
+        assert self.operator is not None
         now = self.reach
         for arc in self.arcs:
             if arc.waiting > batch:
                 now = min(now, arc.cut(batch))
-        return now
+        if not isinstance(self.spec, TicksSpec):
+            return now
+        rows = self.arcs[0]
+        return self.operator.cut(now, rows.first, min(rows.waiting, batch), self._begin(begins))
 
     def run(self, now: int, begins: Begins, *, tells_time: bool = True) -> tuple[int, Delta]:
         """Work up to an instant; how many rows it took, and what it gives. The time goes on with it, or only with its rows."""
@@ -89,11 +95,13 @@ class Node:
 
     def _begin(self, begins: Begins) -> int | None:
         """When the query of an operator begins."""
-        assert isinstance(self.spec, BeginSpec | GroupBySpec)
+        assert isinstance(self.spec, BeginSpec | GroupBySpec | TicksSpec)
         if not self.spec.streams:
             return BEGINNING  # tables were always there
         found = min((b for b in (begins[name] for name in self.spec.streams) if b is not None), default=FOREVER)
-        return None if found == FOREVER else found
+        if found == FOREVER:
+            return None
+        return max(found, begins.get(PRESENT) or found) if isinstance(self.spec, TicksSpec) else found
 
 
 def _last(delta: Delta) -> int:

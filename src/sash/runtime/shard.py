@@ -24,6 +24,7 @@ from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
 from sash.runtime.latent import LatentIntake
+from sash.runtime.node import PRESENT
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
 from sash.runtime.packing import CHUNKS
 from sash.runtime.schedule import parse_schedule
@@ -216,7 +217,8 @@ class Shard:
         feeds |= self._time_feeds()
         ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
         results, self._waiting = back_fill(
-            specs, known, self._arena, self._interner, _named(ports, feeds), self._begins, is_first_shard=self._shard == 0
+            specs, known, self._arena, self._interner, _named(ports, feeds),
+            self._begins | {PRESENT: self._clocks.told - 1}, is_first_shard=self._shard == 0,
         )
         out: list[Packet] = []
         for spec in specs:
@@ -301,7 +303,7 @@ class Shard:
 
     @property
     def _begins(self) -> dict[str, int | None]:
-        begins = {name: clock.begin for name, clock in self._clocks.streams.items()}
+        begins = self._clocks.begins
         latent = [intake for intake in self._intakes.values() if isinstance(intake, LatentIntake)]
         return begins | {beginning(str(one.port.stream), one.port.spec.stamped_by): one.begin for one in latent}
 

@@ -44,6 +44,11 @@ def _pieces(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(pieces)
 
 
+def letters(text: str) -> str:
+    """The letters of a format, each once for every place where it stands."""
+    return "".join(piece for piece, count in _pieces(text) if count)
+
+
 def print_time(time: pa.Array, text: str) -> pa.Array:
     parts = [pa.scalar(piece) if not count else _printer(piece)(time, count) for piece, count in _pieces(text)]
     if not parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sash.logical.nodes import Pairing, WindowSpec
+from sash.sql.oracle_time import AskedTime
 from sash.sql.statements import ParsedQuery
 
 
@@ -47,9 +48,9 @@ class OracleMinus:
 
 @dataclass(frozen=True)
 class OracleQuery:
-    """Text and inputs; `emit` is the period of EMIT EVERY, `lengths` those that a query which asks for the time adds to times."""
+    """Text and inputs; `emit` is the period of EMIT EVERY, `time` what a query that asks for the time does with it."""
 
     sql: str
     inputs: tuple[OracleInput, ...]
     emit: int | None = None
-    lengths: tuple[int, ...] | None = None
+    time: AskedTime | None = None

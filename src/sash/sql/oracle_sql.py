@@ -36,7 +36,7 @@ from sash.sql.oracle_as_of import keep_first_of_equals
 from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, OracleSequence
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
 from sash.sql.oracle_scalars import take_only_rows
-from sash.sql.oracle_time import CALL, lengths, mark_time
+from sash.sql.oracle_time import CALL, asked_time, mark_time
 from sash.sql.statements import ParsedQuery
 from sash.sql.stream_syntax import (
     FOLLOWED_BY,
@@ -66,7 +66,7 @@ def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:
     rewriter = _Rewriter(query, catalog)
     rewriter.query(tree, _Around())
     sql = _duckdb(tree)
-    return OracleQuery(sql, tuple(rewriter.inputs), query.emit, lengths(query.tree) if CALL in sql else None)
+    return OracleQuery(sql, tuple(rewriter.inputs), query.emit, asked_time(query.tree) if CALL in sql else None)
 
 
 def _duckdb(tree: exp.Expr) -> str:

@@ -126,7 +126,7 @@ class Oracle:
     def _recomputed(self, query: ParsedQuery, plan: Plan, begin: int) -> Recomputed:
         text = duckdb_query(query, self._catalog)
         inputs = [self._relation(each, begin) for each in text.inputs]
-        return Recomputed(self._duck, text.sql, inputs, plan.schema, begin, text.lengths)
+        return Recomputed(self._duck, text.sql, inputs, plan.schema, begin, self.end, text.time)
 
     def _relation(self, item: OracleInput, begin: int) -> Relation:
         """An input of a query; the queries in it begin with it."""

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from sash.logical.nodes import WindowSpec
-from sash.schema import BEGINNING, Schema
+from sash.schema import BEGINNING, END, Schema
 from sash.sql.oracle_aggregates import MACROS
-from sash.sql.oracle_time import CALL
+from sash.sql.oracle_time import CALL, AskedTime
 from sash.testing.tables import Change, in_order
 from sash.testing.values import DAY, Row, fit, instant, moment, order
 from sash.testing.windows import Arrival, held, instants
@@ -81,28 +81,33 @@ class Recomputed:
     """A query, answered afresh at every instant from its beginning. It is a relation itself: views may read views."""
 
     def __init__(
-        self, duck: Duck, text: str, inputs: Sequence[Relation], schema: Schema, begin: int,
-        lengths: tuple[int, ...] | None = None,
+        self, duck: Duck, text: str, inputs: Sequence[Relation], schema: Schema, begin: int, end: int = BEGINNING,
+        time: AskedTime | None = None,
     ) -> None:  # fmt: skip
         self.schema = schema
-        self.begin = begin
+        self.begin, self._end = begin, end
         self._duck = duck
         self._text = text
         self._inputs = inputs
-        self._lengths = lengths
+        self._time = time
         self._bags: dict[Hashable, Counter[Row]] = {}
 
     def instants(self) -> set[int]:
-        """Those of the inputs; a query that asks for the time may change near every time in a row, too."""
+        """Those of the inputs; a query that asks for the time may change near every time in a row, too, or with every tick."""
         found = {self.begin}.union(*(each.instants() for each in self._inputs))
-        if self._lengths is None:
+        asked = self._time
+        if asked is None:
             return found
-        times = {time for now in found for each in self._inputs for time in _times(each.table(now))}
-        shifts = {sign * length + extra for length in (0, *self._lengths) for sign in (1, -1) for extra in (0, 1, DAY)}
-        return found | {time + shift for time in times for shift in shifts if time + shift > self.begin}
+        tables = [each.table(now) for now in found for each in self._inputs]
+        times = {time for table in tables for time in (*_times(table), *_counts(table, asked.counts))}
+        if self.begin > BEGINNING:
+            times |= set(range(self.begin - self.begin % asked.tick, self._end + 1, asked.tick))
+        moved = {sign * length for length in (0, *asked.lengths) for sign in (1, -1)}
+        shifts = {length + extra for length in moved for extra in (0, 1, DAY, *asked.counts)}
+        return found | {time + shift for time in times for shift in shifts if self.begin < time + shift < END}
 
     def signature(self, now: int) -> Hashable:
-        asked = None if self._lengths is None else now
+        asked = None if self._time is None else now
         return None if now < self.begin else (asked, *(each.signature(now) for each in self._inputs))
 
     def bag(self, now: int) -> Counter[Row]:
@@ -111,7 +116,7 @@ class Recomputed:
         if signature is None:
             return Counter()
         if signature not in self._bags:
-            text = self._text.replace(CALL, f"TIMESTAMP '{moment(now)}'") if self._lengths is not None else self._text
+            text = self._text.replace(CALL, f"TIMESTAMP '{moment(now)}'") if self._time is not None else self._text
             found = self._duck.run(text, [each.table(now) for each in self._inputs])
             self._bags[signature] = Counter(_fitted(row, self.schema) for row in found)
         return self._bags[signature]
@@ -168,6 +173,13 @@ def _times(table: pa.Table) -> set[int]:
     """Every time in a table, a DATE as its first instant."""
     columns = [column for column in table.columns if pa.types.is_temporal(column.type)]
     return {instant(str(value)) for column in columns for value in column.to_pylist() if value is not None}
+
+
+def _counts(table: pa.Table, units: Sequence[int]) -> set[int]:
+    """Every number in a table as a count of units, and the next one."""
+    columns = [column for column in table.columns if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)]
+    values = {int(value) for column in columns for value in column.to_pylist() if value is not None}
+    return {(value + more) * unit for value in values for more in (-1, 0, 1) for unit in units}
 
 
 def _fitted(row: Sequence[object], schema: Schema) -> Row:

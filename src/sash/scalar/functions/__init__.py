@@ -9,6 +9,7 @@ from sash.scalar.functions import (
     conditional,
     date_text,
     dates,
+    instants,
     logic,
     numbers,
     patterns,
@@ -32,6 +33,7 @@ _FAMILIES = (
     array_order,
     dates,
     times,
+    instants,
     date_text,
 )
 

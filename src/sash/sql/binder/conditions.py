@@ -11,6 +11,7 @@ from sash.scalar.evaluate import evaluate
 from sash.scalar.failures import Failures
 from sash.scalar.nodes import Call, Expression, Literal, columns
 from sash.schema import BOOLEAN
+from sash.sql.binder.now import reads_time
 
 TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
@@ -39,15 +40,11 @@ def conjunction(conditions: Sequence[Expression]) -> Expression:
     return conditions[0] if len(conditions) == 1 else build.call("and", conditions)
 
 
-def _reads_time(expression: Expression) -> bool:
-    return isinstance(expression, Call) and (expression.function == "now" or any(map(_reads_time, expression.arguments)))
-
-
 def constant(expression: Expression) -> Literal | None:
     """The value of an expression that reads no column; one that fails has none."""
     if isinstance(expression, Literal):
         return expression
-    if any(columns(expression)) or _reads_time(expression):
+    if any(columns(expression)) or reads_time(expression):
         return None
     failures = Failures()
     (value,) = evaluate(expression, {}, 1, failures).to_pylist()

@@ -10,10 +10,11 @@ from sqlglot import exp
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.scalar.user_functions import UserFunction
-from sash.schema import BOOLEAN, DATE, STRING, TIMESTAMP, Kind
+from sash.schema import BOOLEAN, DATE, STRING, Kind
 from sash.sql.binder import calls, forms, literals
 from sash.sql.binder.aggregate_functions import over_no_rows
 from sash.sql.binder.conditions import constant
+from sash.sql.binder.now import NOW
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
@@ -78,7 +79,7 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
 }
 
 
-TIMES = ("now", "current_timestamp", "localtimestamp", "current_date", "curdate")
+TIMES = ("now", "current_timestamp", "localtimestamp", "current_date", "curdate", "mz_now")
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)  # what ANY and ALL may follow
 
 
@@ -169,8 +170,9 @@ class ExpressionBinder:
 
     def _time(self, name: str) -> Expression:
         """The time of the query, which moves; `moving_time.py` says what becomes of it."""
-        now = Call("now", (), TIMESTAMP)
-        return build.cast(now, DATE) if name in ("current_date", "curdate") else now
+        if name == "mz_now":  # as in Materialize: a number of milliseconds
+            return build.call("unix_millis", [NOW])
+        return build.cast(NOW, DATE) if name in ("current_date", "curdate") else NOW
 
     def _user_function(self, node: exp.Anonymous, function: UserFunction) -> Expression:
         given, wanted = node.expressions, function.parameters

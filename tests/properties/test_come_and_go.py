@@ -16,10 +16,10 @@ from sash.schema import BEGINNING
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow
-from shapes import BASIC, OPERATORS, STREAMS, Shape, make_rows
+from shapes import BASIC, NOW, OPERATORS, STREAMS, TICKS, Shape, make_rows
 
 ROWS = 40
-SHAPES = BASIC + OPERATORS
+SHAPES = BASIC + OPERATORS + NOW + TICKS
 EPOCH = datetime(1970, 1, 1)
 
 

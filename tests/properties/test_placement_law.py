@@ -35,6 +35,7 @@ from sash.logical.nodes import (
 from sash.logical.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.logical.reached import Reached
 from sash.logical.streams import Stamp, StreamSpec
+from sash.logical.ticks import Period, Ticks
 from sash.optimizer.prune_columns import prune_columns
 from sash.physical.explain import explain_view
 from sash.physical.job import Job, plan_job
@@ -127,6 +128,10 @@ PLANS: dict[str, Plan] = {
     "as of without keys": AsOf(LEFT, project(rows(4, B), 1, 2), (), (), 1, 1, is_outer=True),
     "reached": project(Reached(instants(last(9, A)), (3, 4)), 1, 2, 5, 6),
     "reached ones": project(Filter(Reached(instants(rows(5, A)), (4,)), Column(5, BOOLEAN, "told")), 1, 2),
+    "ticks": Ticks(LEFT, (Period(3), Period(5, 1))),
+    "ticks of pairs": project(Ticks(LEFT_OUTER, (Period(4, 3),)), 1, 2, 4),
+    "ticks of a few": rows(4, Insertions(Ticks(BEST, (Period(6),))), 2),
+    "reached with ticks": project(Ticks(Reached(instants(rows(5, A)), (3,)), (Period(7),)), 1, 5, 6),
     "over every key": project(over(LEFT, (0,)), 2, 3, 4),
     "over everything": over(LEFT, ()),
     "over and over": over(over(LEFT, (0,)), (1,)),

@@ -40,11 +40,6 @@ class StreamClock:
         return self.has_time and self._spec.stamp is not Stamp.EXTERNAL
 
     @property
-    def advanced(self) -> int:
-        """How far time was moved without rows."""
-        return int(self._registers[ADVANCED])
-
-    @property
     def greatest(self) -> int:
         """BEGINNING while there was no row with a time."""
         return int(self._registers[GREATEST]) if self.has_time else BEGINNING

@@ -212,10 +212,9 @@ NOW = (
 )
 
 TICKS = (
-    _shape("ticks", "SELECT bidder, price, SECOND(NOW()) AS s, MINUTE(NOW()) AS m FROM bids [RANGE 5 SECONDS] WHERE price > 1"),
+    _shape("ticks", "SELECT bidder, price * 2 AS p, SECOND(NOW() + INTERVAL 250 MILLISECONDS) AS s, CURRENT_DATE AS d FROM bids [ROWS 4] WHERE price > 1"),
     _shape("tick_groups", "SELECT auction, SECOND(NOW()) % 3 AS part, COUNT(*) AS n, SUM(amount) AS s FROM asks [RANGE 7 SECONDS] "
            "GROUP BY auction, SECOND(NOW()) % 3 HAVING COUNT(*) + SECOND(NOW()) % 2 > 1"),
-    _shape("tick_total", "SELECT COUNT(*) AS n, DATE_TRUNC('second', NOW() + INTERVAL 250 MILLISECONDS) AS t, CURRENT_DATE AS d FROM bids [ROWS 4]"),
     _shape("tick_join", "SELECT b.bidder, a.seller FROM bids [RANGE 6 SECONDS] b LEFT JOIN asks [RANGE 6 SECONDS] a "
            "ON b.auction = a.auction AND (SECOND(NOW()) + a.auction) % 3 = 0 AND b.ts >= NOW() - INTERVAL 4 SECONDS"),
     _shape("tick_table", "SELECT s.region, SECOND(NOW()) % 5 AS t, COUNT(a.seller) AS n FROM sellers s "

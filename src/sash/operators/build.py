@@ -23,6 +23,7 @@ from sash.operators.lookup import Lookup, SignedLookup
 from sash.operators.messages import Announce, MessageJoin, MessageLookup, message_expire
 from sash.operators.minus import Minus
 from sash.operators.over import Over
+from sash.operators.paced import Paced
 from sash.operators.project import Project
 from sash.operators.reached import Reached
 from sash.operators.sequence import sequence
@@ -36,6 +37,7 @@ from sash.operators.windows import CountWindow, JumpingWindow, PartitionWindow, 
 from sash.physical import expiry_specs, group_specs, pair_specs, paper_specs, set_specs, specs
 from sash.physical.as_of import AsOfSpec
 from sash.physical.over import OverSpec
+from sash.physical.paced import PacedSpec
 from sash.physical.reached import ReachedSpec
 from sash.physical.specs import Spec
 from sash.physical.ticks import TicksSpec
@@ -68,6 +70,7 @@ _BUILDERS: dict[type[Spec], Callable[[Any, Surroundings], Operator]] = {
     AsOfSpec: AsOf,
     ReachedSpec: Reached,
     TicksSpec: Ticks,
+    PacedSpec: Paced,
     UnnestSpec: Unnest,
     pair_specs.SequenceSpec: sequence,
     specs.EmitSpec: Emit,

@@ -52,6 +52,7 @@ from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import suit_the_pattern, tell_the_time, wait_for_input
 from sash.physical.group_specs import GroupBySpec, TopSpec
 from sash.physical.over import OverSpec
+from sash.physical.paced import PacedSpec
 from sash.physical.pair_specs import JoinSpec, LookupSpec, SequenceSpec, SignedJoinSpec, SignedLookupSpec
 from sash.physical.reached import ReachedSpec, time_port
 from sash.physical.set_specs import CombineSpec, MinusSpec, UnionAllSpec
@@ -201,7 +202,7 @@ class Placement:
             if spec.partition:
                 return replace(below, spec=PartitionWindowSpec(stream, spec.size, spec.partition))
             return replace(below, spec=CountWindowSpec(stream, spec.size, spec.slide or 1))
-        below = self.place(plan.input, request, at_least)
+        below = _in_time(plan, self.place(plan.input, request, at_least))
         window: Spec = TimeWindowSpec(_met(plan, below.spec), _size(spec))
         if spec.kind is WindowKind.RANGE and spec.slide:
             window = JumpingWindowSpec(_met(plan, below.spec), spec.size, spec.slide)
@@ -363,6 +364,12 @@ def _in_stream_order(spec: Spec) -> Spec:
     """An exchange mixes the rows of an instant; those of a derived stream are in the order of the full row."""
     is_exchanged = isinstance(spec, PortSpec) and spec.source is not None
     return InsertionsSpec(spec) if is_exchanged else spec
+
+
+def _in_time(plan: Window, below: Placed) -> Placed:
+    """Rows of tables alone would leave a window at once, since nobody waits for tables: they follow the clock of NOW()."""
+    is_timed = plan.spec.kind is not WindowKind.UNBOUNDED and all(scan.is_table for scan in scans(plan))
+    return replace(below, spec=PacedSpec(below.spec, time_port(below.level))) if is_timed else below
 
 
 def _met(plan: Window, stream: Spec) -> Spec:

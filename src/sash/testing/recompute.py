@@ -100,11 +100,11 @@ class Recomputed:
             return found
         tables = [each.table(now) for now in found for each in self._inputs]
         times = {time for table in tables for time in (*_times(table), *_counts(table, asked.counts))}
-        if self.begin > BEGINNING:
-            times |= set(range(self.begin - self.begin % asked.tick, self._end + 1, asked.tick))
+        ticks = range(self.begin - self.begin % asked.tick, self._end + 1, asked.tick) if self.begin > BEGINNING else ()
         moved = {sign * length for length in (0, *asked.lengths) for sign in (1, -1)}
-        shifts = {length + extra for length in moved for extra in (0, 1, DAY, *asked.counts)}
-        return found | {time + shift for time in times for shift in shifts if self.begin < time + shift < END}
+        near = {time + extra for time in times for extra in (0, 1, DAY, *asked.counts)}
+        found |= {time + length for time in near.union(ticks) for length in moved}
+        return {now for now in found if self.begin <= now < END}
 
     def signature(self, now: int) -> Hashable:
         asked = None if self._time is None else now

@@ -82,21 +82,25 @@ def _conjuncts(expression: Expression) -> Iterator[Expression]:
 
 
 def _told(plan: Plan, expressions: Sequence[Expression]) -> tuple[Plan, list[Expression]]:
-    """A plan that has all answers and periods which some expressions over it ask for, and the expressions over that."""
+    """A plan that has all answers and periods which some expressions over it ask for, and the expressions over that.
+
+    Expressions that ask for none are computed below: once for every row, not whenever the time changes it.
+    """
+    questions, ticks = _all(expressions, REACHED), _all(expressions, TICK)
+    plain = list(dict.fromkeys(e for e in expressions if isinstance(e, Call) and not _has(e, REACHED) and not _has(e, TICK)))
+    instants = [call.arguments[0] for call in questions]
     width = len(plan.schema)
-    questions = _all(expressions, REACHED)
-    found: dict[Expression, Column] = {}
+    if plain or instants:
+        names = [f"{what}{n + 1}" for what, new in (("value", plain), ("instant", instants)) for n in range(len(new))]
+        plan = Project(plan, (*columns(plan), *plain, *instants), (*plan.schema.names, *names))
+    found: dict[Expression, Column] = dict(zip(plain, columns(plan)[width:], strict=False))
     if questions:
-        names = [f"instant{number}" for number in range(1, len(questions) + 1)]
-        instants = [call.arguments[0] for call in questions]
-        wide = Project(plan, (*columns(plan), *instants), (*plan.schema.names, *names))
-        plan = Reached(wide, tuple(range(width, width + len(instants))))
-        found |= zip(questions, columns(plan)[width + len(instants) :], strict=True)
-    ticks = _all(expressions, TICK)
+        first = width + len(plain)
+        plan = Reached(plan, tuple(range(first, first + len(instants))))
+        found |= zip(questions, columns(plan)[-len(questions) :], strict=True)
     if ticks:
-        before = len(plan.schema)
         plan = Ticks(plan, tuple(map(period_of, ticks)))
-        found |= zip(ticks, columns(plan)[before:], strict=True)
+        found |= zip(ticks, columns(plan)[-len(ticks) :], strict=True)
     return plan, [_replaced(expression, found) for expression in expressions]
 
 

@@ -15,12 +15,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sash.errors import SashError
 from sash.logical.nodes import Filter, Join, Plan, Project, Scan
 from sash.logical.nodes import Sequence as Pairs
 from sash.logical.reached import Reached
+from sash.logical.tables import is_non_retroactive
 from sash.logical.ticks import Ticks
 from sash.logical.unnest import Unnest
-from sash.scalar.nodes import Call, Column, Expression
+from sash.scalar.nodes import Call, Column, Expression, remap
 from sash.sql.binder.conditions import conjunction
 from sash.sql.binder.instants import MIRRORED, REACHED, Unsolved, question
 from sash.sql.binder.now import NOW, misplaced, reads_time
@@ -34,6 +36,8 @@ def settle_time(plan: Plan) -> Plan:
     """A plan without NOW(); parts that never had it are left as they are."""
     if isinstance(plan, Scan):
         return plan
+    if isinstance(plan, Join):
+        plan = _above_lookup(plan)
     children: dict[str, Any] = {name: settle_time(getattr(plan, name)) for name in _CHILDREN if hasattr(plan, name)}
     if any(children[name] is not getattr(plan, name) for name in children):
         plan = replace(plan, **children)
@@ -49,6 +53,35 @@ def settle_time(plan: Plan) -> Plan:
     if isinstance(plan, Pairs) and plan.residual is not None and reads_time(plan.residual):
         raise misplaced()
     return plan
+
+
+def _above_lookup(plan: Join) -> Join:
+    """What a row finds in a NON RETROACTIVE table is found when it comes; what is asked of it with NOW() goes on changing."""
+    width, lifted = len(plan.left.schema), []
+    sides: dict[str, Plan] = {"left": plan.left, "right": plan.right}
+    for name, side in sides.items():
+        while isinstance(side, Filter) and is_non_retroactive(side) and reads_time(side.predicate):
+            timed = [condition for condition in _conjuncts(side.predicate) if reads_time(condition)]
+            plain = [condition for condition in _conjuncts(side.predicate) if not reads_time(condition)]
+            places = {place: place + width * (name == "right") for place in range(len(side.schema))}
+            lifted += [remap(condition, places) for condition in timed]
+            side = Filter(side.input, conjunction(plain)) if plain else side.input
+        if is_non_retroactive(side) and _reads_time_below(side):
+            raise SashError("NOW() cannot be part of a NON RETROACTIVE table", "read it above the join with the table")
+        sides[name] = side
+    if not lifted:
+        return plan
+    residual = [*lifted] if plan.residual is None else [plan.residual, *lifted]
+    return replace(plan, left=sides["left"], right=sides["right"], residual=conjunction(residual))
+
+
+def _reads_time_below(plan: Plan) -> bool:
+    """Of a table, filtered or projected."""
+    if isinstance(plan, Project) and any(map(reads_time, plan.expressions)):
+        return True
+    if isinstance(plan, Filter) and reads_time(plan.predicate):
+        return True
+    return isinstance(plan, Filter | Project) and _reads_time_below(plan.input)
 
 
 def _filter(plan: Filter) -> Plan:

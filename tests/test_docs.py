@@ -35,7 +35,7 @@ A function that tells less than the instant is a value, which changes when its s
 that shows it changes then, so a query that can compare should. NOW() itself would be another value every microsecond, and is refused.
 
 A query without FROM may read the time, too. A job without streams goes by ADVANCE, and on the embedded engine, as long as nobody advances,
-by the wall clock at every change of a table and at every `db.poll()`; it shows nothing before it was told the time.
+by the wall clock at every change of a table and at every `db.poll()`; it shows nothing before it was told the time. A time window over what enters or leaves a query of tables alone goes by the same clock.
 """
 OVER = """and every aggregate, with `OVER (PARTITION BY … ORDER BY … [ROWS | RANGE | GROUPS BETWEEN … AND …])`, IGNORE NULLS where they
 take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's peers, and without ORDER BY the whole partition. Rows

@@ -48,6 +48,7 @@ from sash.spark.pipeline import collected, configured, look, streaming
 from sash.spark.planner import is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
+from sash.spark.starting import started
 from sash.spark.steering import Steering
 from sash.spark.trials import shown
 from sash.spark.versions import Facts, Versions
@@ -282,7 +283,7 @@ class SparkHost:
             )
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
             writer = writer.option("checkpointLocation", settings.checkpoint.child("spark").place)
-            self._query = writer.trigger(**trigger).start()
+            self._query = started(writer.trigger(**trigger))
         if self._listener is not None:
             self._listener.runs.add(UUID(str(self._query.runId)))
 

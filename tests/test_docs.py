@@ -42,6 +42,15 @@ take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's
 that are equal in the order come in the order of the select list's other items, then of whatever else the query reads.
 """
 
+WINDOWS = """In FROM, `TUMBLE(input, ts, size)`, `HOP(input, ts, slide, size)` and `CUMULATE(input, ts, step, size)` give every row of an input once for
+each window of time that it falls into, with two columns more: `window_start` and `window_end`. Windows begin at the epoch, or at one more
+INTERVAL, the offset. `TABLE(TUMBLE(TABLE input, DESCRIPTOR(ts), size))` and named arguments mean the same. These windows are columns:
+how long rows live says the window of the input, as in `TUMBLE(bids [RANGE 1 DAY], ts, INTERVAL 1 HOUR)`.
+
+`GROUP BY TUMBLE(ts, size)` groups by windows directly; `TUMBLE_START` and `TUMBLE_END` of the same arguments are their bounds. So with
+`HOP`, `HOP_START` and `HOP_END`.
+"""
+
 ARRAYS = """`ARRAY<type>`, or `type[]`, holds any number of values of a type, NULLs among them. Places count from 1, from the end when they are
 negative: `a[1]`, `a[2:3]`; what is not there is NULL. Arrays compare element by element, NULL before every value and equal to itself, and
 can be keys of groups and joins. Write `ARRAY[1, 2]` or `ARRAY(1, 2)`; `a || b`; `x = ANY(a)`, `x <> ALL(a)`.
@@ -65,7 +74,7 @@ def page() -> str:
     around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense."
     over = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     table = "\n".join(["| function | takes |", "|---|---|", *lines])
-    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Arrays\n\n{ARRAYS}\n## Scalar functions\n\n{table}\n"
+    return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Windows of time\n\n{WINDOWS}\n## Arrays\n\n{ARRAYS}\n## Scalar functions\n\n{table}\n"
 
 
 def test_the_page_of_functions_is_up_to_date() -> None:

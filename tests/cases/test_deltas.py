@@ -21,7 +21,6 @@ from cases.suite import (
     source_name,
     spark_text,
 )
-from cases.window_functions import written_out
 from sash.session import Database
 from sash.testing.values import instant
 
@@ -60,7 +59,7 @@ def test_changes_of_every_step(case: Case) -> None:
     db = connect()
     for table in case["tables"]:
         declare(db, "TABLE", table)
-    create_views(db, case, spark_text(written_out(case["query"]), case["dialect"]))
+    create_views(db, case, spark_text(case["query"], case["dialect"]))
     sources = {table["table"].lower(): Source(db, table) for table in case["tables"]}
     is_partial = any(step.get("partial") for step in case["steps"])  # shows windows that are closed: only the end compares
     before: list[Row] = []

@@ -11,7 +11,6 @@ from functools import cache
 import pytest
 
 from cases.suite import FOLDER, Case, check, connect, create_views, declare, parameters, push, rows_of, spark_text
-from cases.window_functions import written_out
 
 STREAMS = ("person", "auction", "bid")
 
@@ -33,7 +32,7 @@ def rows(stream: str) -> list[tuple[object, ...]]:
 def in_words_of_spark(sql: str) -> str:
     """What has another name: a function of the benchmark's own, and the second group of a match."""
     counted = re.sub(r"count_char\((\w+), ('\w')\)", r"length(\1) - length(replace(\1, \2, ''))", sql)
-    spark = spark_text(written_out(counted), "" if "regexp_match" in counted else "postgres")
+    spark = spark_text(counted, "" if "regexp_match" in counted else "postgres")
     return re.sub(r"\(regexp_match\((\w+), ('[^']*')\)\)\[2\]", r"nullif(regexp_extract(\1, \2, 2), '')", spark)
 
 

@@ -19,7 +19,8 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.sql.places import Place, fault, mark
-from sash.sql.stream_syntax import StreamParser, give_window, is_in_parentheses, window_of
+from sash.sql.stream_syntax import give_window, is_in_parentheses, window_of
+from sash.sql.time_window_syntax import TimeWindowParser
 from sash.sql.type_names import VALID
 from sash.sql.window_clause import WindowClause, trailing_window
 
@@ -49,7 +50,7 @@ def default_window(query: exp.Query) -> WindowClause | None:
     return window_of(clauses[0]) if clauses else None
 
 
-class QueryParser(StreamParser):
+class QueryParser(TimeWindowParser):
     """Spark's parser, with windows, clauses of streams, and places."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}

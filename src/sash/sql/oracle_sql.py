@@ -37,6 +37,7 @@ from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleQuery, Oracle
 from sash.sql.oracle_order import break_ties, break_ties_of_answer
 from sash.sql.oracle_scalars import take_only_rows
 from sash.sql.oracle_time import CALL, asked_time, mark_time
+from sash.sql.oracle_time_windows import spell_time_windows
 from sash.sql.statements import ParsedQuery
 from sash.sql.stream_syntax import (
     FOLLOWED_BY,
@@ -62,6 +63,7 @@ class _Standard(Spark):
 def duckdb_query(query: ParsedQuery, catalog: Catalog) -> OracleQuery:
     """A query that binds, as DuckDB text and its inputs."""
     tree = expand_macros(query.tree, catalog).copy()
+    spell_time_windows(tree)
     spell_arrays(tree)
     rewriter = _Rewriter(query, catalog)
     rewriter.query(tree, _Around())

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sash.logical.nodes import WindowSpec
 from sash.schema import BEGINNING, END, Schema
-from sash.sql.oracle_aggregates import MACROS
+from sash.sql import oracle_aggregates, oracle_time_windows
 from sash.sql.oracle_time import CALL, AskedTime
 from sash.testing.tables import Change, in_order
 from sash.testing.values import DAY, Row, fit, instant, moment, order
@@ -160,7 +160,7 @@ class Duck:
         for name, value in SETTINGS.items():
             if name in known:
                 self._connection.execute(f"SET {name} = '{value}'")
-        for macro in MACROS:
+        for macro in (*oracle_aggregates.MACROS, *oracle_time_windows.MACROS):
             self._connection.execute(macro)
 
     def run(self, text: str, tables: Iterable[pa.Table]) -> list[tuple[Any, ...]]:

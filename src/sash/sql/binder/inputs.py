@@ -4,6 +4,7 @@
     services                    Scan                        a table has none
     totals                      the view's plan             a view is a relation, exact whatever it EMITs
     VALUES (1, 'a'), (2, 'b')   a union of single rows      columns are col1, col2 unless named
+    TUMBLE(bids, ts, ...)       Project, or Unnest          see `time_windows.py`
     LATERAL (SELECT ...)        the query's plan            which reads columns of the inputs before it
     totals [ROWS 10]            Window(Insertions(plan))    with a window: the stream of its insertions
     DSTREAM(totals) [ROWS 10]   Window(Deletions(plan))     ISTREAM, DSTREAM and RSTREAM say which stream
@@ -35,11 +36,13 @@ from sash.sql.binder.context import Context
 from sash.sql.binder.projections import rename
 from sash.sql.binder.scope import Input
 from sash.sql.binder.support import not_yet, only
+from sash.sql.binder.time_windows import bind_time_windows
 from sash.sql.binder.values import bind_values
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.places import at, fault
 from sash.sql.stream_syntax import StreamOf, stream_kind, window_of
 from sash.sql.table_changes import table_changes
+from sash.sql.time_window_syntax import TimeWindows
 from sash.sql.window_clause import WindowClause
 
 BindQuery = Callable[[exp.Expr, Context], Plan]
@@ -99,6 +102,8 @@ def _bare(node: exp.Expr, context: Context, bind_query: BindQuery) -> Input:
         return Input(bind_query(node.this, context), "", "subquery")
     if isinstance(node, exp.Lateral):
         return _lateral(node, context, bind_query)
+    if isinstance(node, TimeWindows):
+        return bind_time_windows(node, bind_input(node.args["data"], context, bind_query))
     if isinstance(node, exp.Values):
         return Input(bind_values(node), "", "list of values")
     raise not_yet(node, "a join in parentheses") if isinstance(node, exp.Subquery) else not_yet(node)

@@ -32,7 +32,7 @@ class Input:
     """An item of FROM: its plan, the name it goes by, and what it is.
 
     `timestamp` is the column that holds the timestamps of a stream. What is hidden has no names: the one row of a
-    subquery in an expression.
+    subquery in an expression. `*` leaves the `unstarred` last columns out.
     """
 
     plan: Plan
@@ -40,6 +40,7 @@ class Input:
     kind: str
     timestamp: int | None = None
     is_hidden: bool = False
+    unstarred: int = 0
 
     @property
     def label(self) -> str:
@@ -67,7 +68,7 @@ class Scope:
 
     def widened(self, item: Input) -> Scope:
         wider = replace(self, inputs=(*self.inputs, item))
-        return wider if item.is_hidden else replace(wider, starred=(*self.starred, *wider.columns(len(self.inputs))))
+        return wider if item.is_hidden else replace(wider, starred=(*self.starred, *wider._starred(len(self.inputs))))
 
     def fenced(self) -> Scope:
         """The scope of a part that cannot name what is here already."""
@@ -109,7 +110,11 @@ class Scope:
 
     def qualified(self, qualifier: Name) -> list[Column]:
         """What `t.*` means."""
-        return list(self.columns(self._input(qualifier)))
+        return self._starred(self._input(qualifier))
+
+    def _starred(self, place: int) -> list[Column]:
+        found = list(self.columns(place))
+        return found[: len(found) - self.inputs[place].unstarred]
 
     def find(self, name: str) -> list[Column]:
         """The columns that a name without qualifier may mean."""

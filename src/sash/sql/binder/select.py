@@ -32,6 +32,7 @@ from sash.sql.binder.scope import Scope
 from sash.sql.binder.subqueries import Subqueries
 from sash.sql.binder.support import only
 from sash.sql.binder.table_functions import take_out_of_items
+from sash.sql.binder.time_groups import write_out_time_groups
 from sash.sql.binder.windowed import around_windows, has_window, with_windows
 from sash.sql.places import fault
 
@@ -44,6 +45,7 @@ Over = Callable[[Expression], Expression]
 
 def bind_select(node: exp.Select, context: Context, bind_query: BindQuery) -> Plan:
     take_out_of_items(node)
+    write_out_time_groups(node)
     only(node, _KNOWN)
     write_out_windows(node)
     spread_windows(node)

@@ -71,7 +71,7 @@ def page() -> str:
         for _, function in sorted(functions.items())
     ]
     aggregates = ", ".join(f"`{name}`" for name in sorted(NAMES))
-    around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense."
+    around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense; `grouping` and `grouping_id` tell which keys a set leaves out."
     over = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     table = "\n".join(["| function | takes |", "|---|---|", *lines])
     return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Windows of time\n\n{WINDOWS}\n## Arrays\n\n{ARRAYS}\n## Scalar functions\n\n{table}\n"

@@ -273,7 +273,10 @@ def _name_columns(node: exp.Values) -> None:
 
 
 def _spell_out(group: exp.Group) -> None:
-    """GROUP BY a, b WITH ROLLUP becomes GROUP BY ROLLUP (a, b)."""
+    """GROUP BY a, b WITH ROLLUP becomes GROUP BY ROLLUP (a, b), sets without a comma before them stand alone."""
+    if group.args.get("grouping_sets"):
+        group.set("expressions", group.args["grouping_sets"])
+        group.set("grouping_sets", None)
     for word in ("rollup", "cube"):
         for sets in group.args.get(word) or ():
             if not sets.expressions:

@@ -19,6 +19,7 @@ from sash.scalar import build
 from sash.scalar.nodes import Call, Expression, Literal
 from sash.schema import DOUBLE, INT, STRING, Kind
 from sash.sql.binder.ordering import Ordering, orderings
+from sash.sql.binder.row_values import values_of
 from sash.sql.binder.support import not_yet
 from sash.sql.binder.written_calls import BoundCall, Written, written
 from sash.sql.places import at, fault
@@ -70,6 +71,8 @@ def _count(call: Written, binder: ExpressionBinder) -> BoundCall:
     call.takes(1)
     if isinstance(call.arguments[0], exp.Star):
         return BoundCall(Function.COUNT, None)
+    if (values := values_of(call.arguments[0])) is not None:
+        return _count_rows(call, [binder.bind(value) for value in values])
     argument = binder.bind(call.arguments[0])
     is_constant = isinstance(argument, Literal) and argument.value is not None and not call.is_distinct
     return BoundCall(Function.COUNT, None if is_constant else argument)
@@ -84,6 +87,16 @@ def _count_together(call: Written, binder: ExpressionBinder) -> BoundCall:
         return BoundCall(Function.COUNT, build.call("concat", [part for value in values for part in _apart(value)]))
     is_whole = build.call("and", [build.call("is_not_null", [value]) for value in values])
     return BoundCall(Function.COUNT, _when(is_whole, Literal(1, INT)))
+
+
+def _count_rows(call: Written, values: list[Expression]) -> BoundCall:
+    """COUNT((a, b)): a row is never NULL, whatever is in it."""
+    if not call.is_distinct:
+        return BoundCall(Function.COUNT, None)
+    if any(value.type.kind is Kind.ARRAY for value in values):
+        raise not_yet(call.node, "COUNT(DISTINCT ...) of a row with an ARRAY in it")
+    texts = [build.call("coalesce", [build.call("concat", _apart(value)), Literal("-", STRING)]) for value in values]
+    return BoundCall(Function.COUNT, build.call("concat", texts))
 
 
 def _apart(value: Expression) -> list[Expression]:

@@ -10,8 +10,8 @@ from sqlglot import exp
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.scalar.user_functions import UserFunction
-from sash.schema import BOOLEAN, DATE, STRING, Kind
-from sash.sql.binder import calls, forms, literals
+from sash.schema import BIGINT, BOOLEAN, DATE, STRING, Kind
+from sash.sql.binder import calls, forms, literals, row_values
 from sash.sql.binder.aggregate_functions import over_no_rows
 from sash.sql.binder.conditions import constant
 from sash.sql.binder.now import NOW
@@ -79,6 +79,8 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
 }
 
 
+GROUPING = "grouping"
+_GROUPINGS = (GROUPING, "grouping_id")
 TIMES = ("now", "current_timestamp", "localtimestamp", "current_date", "curdate", "mz_now")
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)  # what ANY and ALL may follow
 
@@ -115,7 +117,7 @@ class ExpressionBinder:
             return forms.length(node, length)
         if isinstance(node.args.get("expression"), exp.Any | exp.All):
             return self._quantified(node)
-        if (found := forms.among(self, node)) is not None:
+        if (found := forms.among(self, node) or row_values.compared(self, node)) is not None:
             return found
         if (operator := _OPERATORS.get(type(node))) is not None:
             return self.call(node, operator, [self.bind(part) for part in node.iter_expressions()])
@@ -159,6 +161,8 @@ class ExpressionBinder:
         name = node.name.lower()
         if name in TIMES and not node.expressions:
             return self._time(name)
+        if name in _GROUPINGS:
+            return self._grouping(node)
         code = user_code(node)
         if isinstance(code, UserFunction):
             return self._user_function(node, code)
@@ -173,6 +177,14 @@ class ExpressionBinder:
         if name == "mz_now":  # as in Materialize: a number of milliseconds
             return build.call("unix_millis", [NOW])
         return build.cast(NOW, DATE) if name in ("current_date", "curdate") else NOW
+
+    def _grouping(self, node: exp.Anonymous) -> Expression:
+        """Which keys a set of GROUP BY leaves out; `groups.py` gives it a column."""
+        if self.aggregates is None:
+            raise fault(node, f"{node.name.upper()} is not allowed in {self.clause}", "it tells about groups: use HAVING")
+        if node.name.lower() == GROUPING and not node.expressions:
+            raise fault(node, "GROUPING needs an expression that GROUP BY names")
+        return Call(GROUPING, tuple(self.bind(part) for part in node.expressions), BIGINT)
 
     def _user_function(self, node: exp.Anonymous, function: UserFunction) -> Expression:
         given, wanted = node.expressions, function.parameters

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BIGINT, INT, STRING, Kind, Type
-from sash.sql.binder import literals
+from sash.sql.binder import literals, row_values
 from sash.sql.binder.support import not_yet, only
 from sash.sql.places import Name, Place, at, fault, place
 from sash.sql.type_names import cast_type
@@ -81,8 +81,12 @@ def differs(binder: ExpressionBinder, node: exp.NullSafeNEQ) -> Expression:
 
 def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
     if node.args.get("query"):
+        if (values := row_values.values_of(node.this)) is not None:
+            node.set("this", exp.Tuple(expressions=values))
         return binder.subquery(node)
     only(node, ("this", "expressions"))
+    if (found := row_values.listed(binder, node)) is not None:
+        return found
     return binder.call(node, "in", [binder.bind(part) for part in (node.this, *node.expressions)])
 
 

@@ -4,6 +4,8 @@
     GROUP BY ROLLUP (a, b)           {a, b}, {a}, {}            also GROUP BY a, b WITH ROLLUP
     GROUP BY CUBE (a, b)             {a, b}, {a}, {b}, {}       also WITH CUBE
     GROUP BY a, GROUPING SETS (b, ()) {a, b}, {a}
+    GROUP BY a, b GROUPING SETS (b, ()) {b}, {}                 without a comma: of those before it
+    GROUP BY ALL                     the items of the select list that have no aggregate: none are named here
 """
 
 from __future__ import annotations
@@ -31,8 +33,12 @@ class Grouping:
 def grouping(group: exp.Group | None) -> Grouping:
     if group is None:
         return Grouping((), ((),))
-    only(group, ("expressions", "rollup", "cube", "grouping_sets"))
-    parts = [*group.expressions, *(group.args.get("grouping_sets") or ())]
+    only(group, ("expressions", "rollup", "cube", "grouping_sets", "all"))
+    if is_all(group):
+        return Grouping((), ((),))
+    parts = list(group.expressions)
+    if group.args.get("grouping_sets"):
+        return _grouping([[one for part in group.args["grouping_sets"] for one in _sets(part)]], parts)
     for word, sets_of in (("rollup", _rollup), ("cube", _cube)):
         for node in group.args.get(word) or ():
             if not node.expressions:  # WITH ROLLUP: of all before it
@@ -43,9 +49,14 @@ def grouping(group: exp.Group | None) -> Grouping:
     return _grouping([_sets(part) for part in parts])
 
 
-def _grouping(parts: Sequence[list[Nodes]]) -> Grouping:
+def is_all(group: exp.Group | None) -> bool:
+    return group is not None and bool(group.args.get("all")) and not group.expressions
+
+
+def _grouping(parts: Sequence[list[Nodes]], before: Sequence[exp.Expr] = ()) -> Grouping:
     """Every choice of one set from each part."""
-    nodes = list({id(node): node for part in parts for chosen in part for node in chosen}.values())
+    named = [*before, *(node for part in parts for chosen in part for node in chosen)]
+    nodes = list({id(node): node for node in named}.values())
     places = {id(node): place for place, node in enumerate(nodes)}
     chosen = [tuple(node for one in choice for node in one) for choice in product(*parts)]
     return Grouping(tuple(nodes), tuple(tuple(places[id(node)] for node in one) for one in chosen))

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sash.errors import SqlError
+from sash.errors import SqlError, choices
 from sash.logical.expression_text import expression_text
 from sash.logical.nodes import Aggregate, Combination, Combine, Plan, Project
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns
 from sash.sql.binder import projections
 from sash.sql.binder.asked import is_asked
 from sash.sql.binder.calls import Aggregates
-from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.expressions import GROUPING, ExpressionBinder
 from sash.sql.binder.items import Item
 from sash.sql.binder.joins import Part
 from sash.sql.binder.made_calls import MODES, with_modes, with_numbers
@@ -32,17 +32,23 @@ from sash.sql.places import fault
 
 @dataclass(frozen=True)
 class Groups:
-    """The keys and calls of a query, over the columns of its inputs, and the names they get."""
+    """The keys and calls of a query, over the columns of its inputs, and the names they get.
+
+    `marks` are calls of GROUPING, which say what keys a set leaves out: columns after all others.
+    """
 
     keys: tuple[Expression, ...]
     calls: Aggregates
     names: tuple[str, ...]
+    marks: tuple[Call, ...] = ()
 
     def over(self, expression: Expression, seen: dict[Column, exp.Expr]) -> Expression:
         """An expression over the inputs as one over the groups; what comes from elsewhere stays as it is."""
         if expression in self.keys:
             place = self.keys.index(expression)
             return Column(place, expression.type, self.names[place])
+        if expression in self.marks:
+            return Column(len(self.names) + self.marks.index(expression), expression.type, GROUPING)
         if isinstance(expression, Call):
             arguments = tuple(self.over(argument, seen) for argument in expression.arguments)
             return replace(expression, arguments=arguments)
@@ -65,6 +71,23 @@ def group_keys(
     return tuple(_key(node, binder, items, first_call) for node in nodes)
 
 
+def marks_of(expressions: Sequence[Expression], keys: Sequence[Expression]) -> tuple[Call, ...]:
+    """The calls of GROUPING in expressions."""
+    found = dict.fromkeys(call for expression in expressions for call in _marks(expression))
+    for call in found:
+        if any(argument not in keys for argument in call.arguments):
+            raise SqlError("GROUPING takes what GROUP BY names", f"keys are: {choices(map(expression_text, keys))}")
+    return tuple(found)
+
+
+def _marks(expression: Expression) -> Iterator[Call]:
+    if isinstance(expression, Call):
+        if expression.function == GROUPING:
+            yield expression
+        for argument in expression.arguments:
+            yield from _marks(argument)
+
+
 def outside_keys(expression: Expression, keys: Sequence[Expression]) -> Iterator[Expression]:
     """The parts of an expression that no key covers."""
     if expression in keys:
@@ -76,12 +99,14 @@ def outside_keys(expression: Expression, keys: Sequence[Expression]) -> Iterator
         yield expression
 
 
-def make_groups(keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item]) -> Groups:
+def make_groups(
+    keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item], marks: tuple[Call, ...] = ()
+) -> Groups:
     """Names come from the select list, where an item is just a key or a call."""
     outputs = [*keys, *calls.columns]
     chosen = {item.expression: item.name for item in reversed(items)}
     names = tuple(chosen.get(output, expression_text(output)) for output in outputs)
-    return Groups(keys, calls, names)
+    return Groups(keys, calls, names, marks)
 
 
 def aggregate(part: Part, groups: Groups) -> Plan:
@@ -117,7 +142,17 @@ def _narrowed(groups: Groups, chosen: frozenset[Expression]) -> Groups:
 def _padded(plan: Plan, groups: Groups, chosen: frozenset[Expression]) -> Plan:
     found = iter(projections.columns(plan))
     keys = [next(found) if key in chosen else Literal(None, key.type) for key in groups.keys]
-    return projections.project(plan, [*keys, *found], groups.names)
+    marks = [_left_out(mark, groups.keys, chosen) for mark in groups.marks]
+    names = (*groups.names, *(GROUPING for _ in marks))
+    return projections.project(plan, [*keys, *found, *marks], names)
+
+
+def _left_out(mark: Call, keys: Sequence[Expression], chosen: frozenset[Expression]) -> Literal:
+    """A bit for every argument, or key: whether a set is without it; the first is the highest."""
+    bits = 0
+    for key in mark.arguments or keys:
+        bits = 2 * bits + (key not in chosen)
+    return Literal(bits, mark.type)
 
 
 def _key(node: exp.Expr, binder: ExpressionBinder, items: Sequence[Item], first_call: int) -> Expression:

@@ -9,15 +9,15 @@ from sqlglot import exp
 
 from sash.logical.nodes import Plan
 from sash.logical.over import WindowFunction
-from sash.scalar.nodes import Column, Expression
-from sash.sql.binder.asked import Questions, asks
+from sash.scalar.nodes import Column, Expression, columns
+from sash.sql.binder.asked import Questions, asks, is_asked
 from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.conditions import conjuncts
 from sash.sql.binder.context import Context
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.from_clause import bind_from
-from sash.sql.binder.grouping_sets import Grouping, grouping
-from sash.sql.binder.groups import Groups, aggregate, aggregate_sets, group_keys, make_groups, outside_keys
+from sash.sql.binder.grouping_sets import Grouping, grouping, is_all
+from sash.sql.binder.groups import Groups, aggregate, aggregate_sets, group_keys, make_groups, marks_of, outside_keys
 from sash.sql.binder.inputs import BindQuery
 from sash.sql.binder.items import bind_items
 from sash.sql.binder.join_steps import Joined
@@ -108,6 +108,8 @@ class _Select:
         """What the select list reads, and how expressions over the inputs become expressions over that."""
         if self.calls.columns or self.node.args.get("group") or self.node.args.get("having"):
             return self._grouped()
+        if marks_of(self._shown(), ()):
+            raise fault(self.node, "GROUPING tells about groups, and there are none", "add GROUP BY")
         part = self._rows(self._shown())
         return part.plan, part.over
 
@@ -125,11 +127,12 @@ class _Select:
 
     def _grouped(self) -> tuple[Plan, Over]:
         sets = grouping(self.node.args.get("group"))
-        named = group_keys(sets.nodes, self.scope, self.items, self.calls.first)
+        is_every = is_all(self.node.args.get("group"))
+        named = self._keys() if is_every else group_keys(sets.nodes, self.scope, self.items, self.calls.first)
         keys = tuple(dict.fromkeys(named))
         binder = self._clause("HAVING", lambda column: column in keys)
         having = _conditions(self.node.args.get("having"), binder)
-        groups = make_groups(keys, self.calls, self.items)
+        groups = make_groups(keys, self.calls, self.items, marks_of([*self._shown(), *having], keys))
         seen = self.binder.seen | binder.seen
         read = [argument for call in self.calls.calls for argument in call.expressions]
         plan = self._groups(self._rows([*keys, *read]), groups, sets, named)
@@ -140,9 +143,19 @@ class _Select:
         return part.plan, lambda expression: part.over(groups.over(expression, seen))
 
     def _groups(self, part: Part, groups: Groups, sets: Grouping, named: Sequence[Expression]) -> Plan:
-        if len(sets.sets) == 1:
+        if len(sets.sets) == 1 and not groups.marks:
             return aggregate(part, groups)
+        if len(sets.sets) == 1:
+            return aggregate_sets(part, groups, [frozenset(named)])
         return aggregate_sets(part, groups, [frozenset(named[place] for place in one) for one in sets.sets])
+
+    def _keys(self) -> tuple[Expression, ...]:
+        """What GROUP BY ALL names: the items without an aggregate or window function."""
+        return tuple(item.expression for item in self.items if not self._is_made(item.expression))
+
+    def _is_made(self, expression: Expression) -> bool:
+        calls = (column for column in columns(expression) if column.index >= self.calls.first and not is_asked(column))
+        return has_window(expression) or any(calls)
 
     def _clause(self, name: str, prefers: Callable[[Column], bool] = lambda column: False) -> ExpressionBinder:
         """A binder for a clause that may use aliases, aggregates and numbers."""

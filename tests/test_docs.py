@@ -8,6 +8,7 @@ from pathlib import Path
 from sash.scalar.functions import FUNCTIONS
 from sash.sql.binder.aggregate_functions import NAMES
 from sash.sql.binder.over import WINDOW_FUNCTIONS
+from sash.sql.binder.pair_statistics import STATISTICS
 
 PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 OPERATORS = {
@@ -61,6 +62,8 @@ so that the bag alone decides; rows that ORDER BY holds equal come in it, too. O
 `UNNEST(a)` in FROM gives a row for every element, `GENERATE_SERIES(first, last[, step])` one for every number; both may read columns of the
 inputs before them. `CROSS JOIN` leaves rows without elements out, `LEFT JOIN … ON TRUE` keeps them; `WITH ORDINALITY` gives the place.
 `LATERAL VIEW [OUTER] EXPLODE(a) t AS x`, and one `UNNEST(a)` or `EXPLODE(a)` in the select list, mean the same.
+
+`EXISTS(ARRAY(1, 2), x -> x < y)` and `FORALL` ask about elements of an array that is written out; of any other, `EXISTS(a, x -> x = y)`.
 """
 
 
@@ -70,7 +73,7 @@ def page() -> str:
         f"| {', '.join(f'`{name}`' for name in function.names)} | {function.takes.replace('|', '/')} |"
         for _, function in sorted(functions.items())
     ]
-    aggregates = ", ".join(f"`{name}`" for name in sorted(NAMES))
+    aggregates = ", ".join(f"`{name}`" for name in sorted([*NAMES, *STATISTICS]))
     around = "with DISTINCT, FILTER (WHERE …) and WITHIN GROUP where they make sense; `grouping` and `grouping_id` tell which keys a set leaves out."
     over = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     table = "\n".join(["| function | takes |", "|---|---|", *lines])

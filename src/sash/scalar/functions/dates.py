@@ -26,6 +26,11 @@ def _seconds(time: pa.Array) -> pa.Array:
     return from_unscaled(numbers(time) % 60_000_000, 6, nulls(time)).cast(pa.decimal128(8, 6), safe=False)
 
 
+def _since_epoch(time: pa.Array) -> pa.Array:
+    """Seconds, with the fraction."""
+    return from_unscaled(numbers(time), 6, nulls(time)).cast(pa.decimal128(18, 6), safe=False)
+
+
 def _weekday(first: int, from_zero: bool = False) -> Part:
     """The number of the day in a week that begins on a day of ISO number `first`."""
     return lambda day: pc.day_of_week(day, count_from_zero=from_zero, week_start=first)
@@ -39,14 +44,16 @@ _DAY_PARTS: dict[tuple[str, ...], Part] = {
     ("week", "w", "weeks"): pc.iso_week,
     ("day", "d", "days"): pc.day,
     ("dayofweek", "dow"): _weekday(7),
-    ("dayofweek_iso", "dow_iso"): _weekday(1),
+    ("dayofweek_iso", "dow_iso", "isodow"): _weekday(1),
     ("doy", "dayofyear"): pc.day_of_year,
 }
 _TIME_PARTS: dict[tuple[str, ...], Part] = {
     ("hour", "h", "hours", "hr", "hrs"): pc.hour,
     ("minute", "m", "min", "mins", "minutes"): pc.minute,
     ("second", "s", "sec", "seconds", "secs"): _seconds,
+    ("epoch",): _since_epoch,
 }
+_DECIMALS: dict[Part, Type] = {_seconds: decimal(8, 6), _since_epoch: decimal(18, 6)}
 _PARTS = {name: part for parts in (_DAY_PARTS, _TIME_PARTS) for names, part in parts.items() for name in names}
 _OF_DAYS = frozenset(name for names in _DAY_PARTS for name in names)
 
@@ -59,7 +66,7 @@ def _part_rule(arguments: Arguments) -> tuple[Arguments, Type]:
         names = choices(names[0] for parts in (_DAY_PARTS, _TIME_PARTS) for names in parts)
         raise SashError(f'"{field}" is not a part of a date or time', f"parts are: {names}")
     source = implicit(arguments[1], DATE if field in _OF_DAYS else TIMESTAMP)
-    return (arguments[0], source), decimal(8, 6) if _PARTS[field] is _seconds else INT
+    return (arguments[0], source), _DECIMALS.get(_PARTS[field], INT)
 
 
 def _date_part(frame: Frame, call: Call) -> pa.Array:

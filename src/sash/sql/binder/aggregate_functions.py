@@ -107,6 +107,12 @@ def _apart(value: Expression) -> list[Expression]:
     return [build.cast(build.call("length", [text]), STRING), Literal(":", STRING), text]
 
 
+def _count_distinct(call: Written, binder: ExpressionBinder) -> BoundCall:
+    """APPROX_COUNT_DISTINCT(x), and perhaps how far off it may be: it is not."""
+    call.takes(1, 2)
+    return BoundCall(Function.COUNT, binder.bind(call.arguments[0]), is_distinct=True)
+
+
 def _mode(call: Written, binder: ExpressionBinder) -> BoundCall:
     """MODE() WITHIN GROUP (ORDER BY x), or MODE(x)."""
     if call.order is None:
@@ -189,6 +195,16 @@ def _percentile_disc(call: Written, binder: ExpressionBinder) -> BoundCall:
     order, fraction = _order(call), _fraction(call, call.arguments[0], binder)
     function = Function.PERCENTILE_DISC_DESC if order.args.get("desc") else Function.PERCENTILE_DISC
     return BoundCall(function, _ordered(call, binder.bind(order.this)), parameter=float(fraction))
+
+
+def _percentile_near(call: Written, binder: ExpressionBinder) -> BoundCall:
+    """APPROX_PERCENTILE(x, fraction), or (fraction) WITHIN GROUP, and perhaps how exact it must be: a value that is there."""
+    if call.order is not None:
+        call.takes(1, 2)
+        return _percentile_disc(replace(call, arguments=call.arguments[:1]), binder)
+    call.takes(2, 3)
+    fraction = _fraction(call, call.arguments[1], binder)
+    return BoundCall(Function.PERCENTILE_DISC, _ordered(call, binder.bind(call.arguments[0])), parameter=float(fraction))
 
 
 def _order(call: Written) -> exp.Ordered:
@@ -287,8 +303,8 @@ def _checked(call: Written, order: tuple[Ordering, ...]) -> tuple[Ordering, ...]
 
 
 _ORDERED = (
-    "mode", "percentile_cont", "percentile_disc", "string_agg", "listagg", "group_concat", "array_agg", "collect_list",
-    "collect_set",
+    "mode", "percentile_cont", "percentile_disc", "approx_percentile", "percentile_approx", "string_agg", "listagg",
+    "group_concat", "array_agg", "collect_list", "collect_set",
 )  # fmt: skip
 _ONCE_OR_OFTEN = {
     Function.MIN, Function.MAX, Function.BIT_AND, Function.BIT_OR, Function.BOOL_AND, Function.BOOL_OR,
@@ -296,6 +312,7 @@ _ONCE_OR_OFTEN = {
 _FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
     "count": _count,
     "count_if": _count_if,
+    "approx_count_distinct": _count_distinct,
     "sum": _of(Function.SUM, _number),
     "avg": _of(Function.AVG, _number),
     "mean": _of(Function.AVG, _number),
@@ -313,6 +330,8 @@ _FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
     "percentile": _percentile,
     "percentile_cont": _percentile_cont,
     "percentile_disc": _percentile_disc,
+    "approx_percentile": _percentile_near,
+    "percentile_approx": _percentile_near,
     "mode": _mode,
     "min_by": _by(Function.MIN_BY),
     "max_by": _by(Function.MAX_BY),

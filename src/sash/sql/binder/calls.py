@@ -14,6 +14,7 @@ from sash.scalar.nodes import Column, Expression
 from sash.sql.binder import aggregate_functions
 from sash.sql.binder.aggregate_functions import bind_call
 from sash.sql.binder.outside import inside, level_of, outside
+from sash.sql.binder.pair_statistics import STATISTICS
 from sash.sql.binder.written_calls import BoundCall, written
 from sash.sql.places import fault
 
@@ -21,15 +22,11 @@ if TYPE_CHECKING:
     from sash.sql.binder.expressions import ExpressionBinder
 
 INSIDE = "an aggregate"  # the clause of an aggregate's argument
-_LATER = frozenset(
-    """
-    approx_count_distinct approx_percentile corr covar_pop covar_samp kurtosis percentile_approx skewness
-    """.split()  # noqa: SIM905
-)
+_LATER = frozenset(("kurtosis", "skewness"))
 
 
 def is_aggregate(name: str) -> bool:
-    return aggregate_functions.is_aggregate(name) or name in _LATER
+    return aggregate_functions.is_aggregate(name) or name in STATISTICS or name in _LATER
 
 
 def misplaced(node: exp.Expr, clause: str) -> SqlError:

@@ -14,7 +14,9 @@ from sash.schema import BIGINT, BOOLEAN, DATE, STRING, Kind
 from sash.sql.binder import calls, forms, literals, row_values
 from sash.sql.binder.aggregate_functions import over_no_rows
 from sash.sql.binder.conditions import constant
+from sash.sql.binder.lambdas import of_elements
 from sash.sql.binder.now import NOW
+from sash.sql.binder.pair_statistics import bind_statistic
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
@@ -163,6 +165,8 @@ class ExpressionBinder:
             return self._time(name)
         if name in _GROUPINGS:
             return self._grouping(node)
+        if (found := of_elements(self, node)) is not None:
+            return found
         code = user_code(node)
         if isinstance(code, UserFunction):
             return self._user_function(node, code)
@@ -200,6 +204,8 @@ class ExpressionBinder:
             return over_no_rows(node, outside)
         if self.aggregates is None:
             raise calls.misplaced(node, self.clause)
+        if (made := bind_statistic(node, inner, self.aggregates)) is not None:
+            return made
         return over_no_rows(node, self.aggregates.add(node, inner))
 
     def number(self, node: exp.Window) -> Expression:

@@ -37,9 +37,16 @@ def bind_frame(node: exp.Window, order: Sequence[Ordering], binder: ExpressionBi
     bounds = _Bounds(node, unit, order, binder)
     start = bounds.offset(spec.args.get("start"), _word(spec.args.get("start_side")), "PRECEDING")
     stop = bounds.offset(spec.args.get("end") or "CURRENT ROW", _word(spec.args.get("end_side")), "FOLLOWING")
-    if start is not None and stop is not None and start > stop:
+    if _side(spec, "start") > _side(spec, "end"):
         raise fault(node, "this frame ends before it begins")
     return Frame(unit, start, stop)
+
+
+def _side(spec: exp.Expr, bound: str) -> int:
+    """Before, at or after the row at hand. On one side of it a frame may be empty, as BETWEEN 1 PRECEDING AND 2 PRECEDING is."""
+    if spec.args.get(bound) in (None, "CURRENT ROW"):
+        return 0
+    return -1 if _word(spec.args.get(f"{bound}_side")) == "PRECEDING" else 1
 
 
 def _word(written: object) -> str:

@@ -54,13 +54,22 @@ def orderings(
 def limit_of(node: exp.Expr) -> Limit | None:
     """What LIMIT and OFFSET of a query say."""
     limit, offset = node.args.get("limit"), node.args.get("offset")
-    if limit is not None and not isinstance(limit, exp.Limit):
-        raise not_yet(limit, "FETCH")
     skipped = _count(offset.expression) if offset else 0
+    if isinstance(limit, exp.Fetch):
+        return Limit(_fetched(limit), skipped)
     if limit is None or limit.expression.name.upper() == "ALL":
         return Limit(None, skipped) if skipped else None
     only(limit, ("expression",))
     return Limit(_count(limit.expression), skipped)
+
+
+def _fetched(fetch: exp.Fetch) -> int:
+    """FETCH FIRST 10 ROWS ONLY, which is LIMIT 10; without a number, one row."""
+    options = fetch.args.get("limit_options")
+    if options is not None and (options.args.get("with_ties") or options.args.get("percent")):
+        raise not_yet(fetch, "FETCH ... WITH TIES or PERCENT")
+    count = fetch.args.get("count")
+    return 1 if count is None else _count(count)
 
 
 def _count(node: exp.Expr) -> int:

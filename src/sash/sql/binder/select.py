@@ -14,6 +14,7 @@ from sash.sql.binder.asked import Questions, asks, is_asked
 from sash.sql.binder.calls import Aggregates
 from sash.sql.binder.conditions import conjuncts
 from sash.sql.binder.context import Context
+from sash.sql.binder.distinct_on import write_out_distinct_on
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.from_clause import bind_from
 from sash.sql.binder.grouping_sets import Grouping, grouping, is_all
@@ -46,6 +47,7 @@ Over = Callable[[Expression], Expression]
 def bind_select(node: exp.Select, context: Context, bind_query: BindQuery) -> Plan:
     take_out_of_items(node)
     write_out_time_groups(node)
+    write_out_distinct_on(node)
     only(node, _KNOWN)
     write_out_windows(node)
     spread_windows(node)

@@ -127,7 +127,7 @@ def test_cast() -> None:
          'regexp_extract(STRING, STRING, INT) is not possible: "\\d+" is not a pattern: it has no group 1'),
         ("date_part", ("foo", AT),
          'date_part(STRING, TIMESTAMP) is not possible: "foo" is not a part of a date or time; parts are: year, '
-         "yearofweek, quarter, month, week, day, dayofweek, dayofweek_iso, doy, hour, minute, second"),
+         "yearofweek, quarter, month, week, day, dayofweek, dayofweek_iso, doy, hour, minute, second, epoch"),
         ("trunc", (day("2020-01-01"), "day"),
          'trunc(DATE, STRING) is not possible: "day" is not a unit to truncate to; '
          "units are: year, yyyy, yy, quarter, month, mm, mon, week"),

@@ -134,7 +134,9 @@ class Questions:
     def _compared(
         self, node: exp.Expr, left: exp.Expr, comparison: str, query: exp.Expr, binder: ExpressionBinder
     ) -> Expression:
-        plan, left = self._plan(query, binder), left.unnest()
+        plan = self._plan(query, binder)
+        while isinstance(left, exp.Paren):
+            left = left.this
         nodes = left.expressions if isinstance(left, exp.Tuple) else [left]
         if len(nodes) != len(plan.schema):
             word = "IN" if isinstance(node, exp.In) else "a comparison"

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sash.errors import SashError
 from sash.sql.binder.aggregate_functions import is_aggregate
+from sash.sql.binder.pair_statistics import STATISTICS
 from sash.sql.binder.written_calls import Written, written
 
 # What DuckDB must know for the text to run.
@@ -35,6 +36,7 @@ MACROS = (
     "list_reverse_sort(list(x) FILTER (WHERE x IS NOT NULL))[greatest(CAST(ceil(f * count(x)) AS BIGINT), 1)]",
     "CREATE MACRO sash_percentile_cont(x, f) AS quantile_cont(CAST(x AS DOUBLE), f)",
     "CREATE MACRO sash_percentile_disc(x, f) AS quantile_disc(x, f)",
+    "CREATE MACRO sash_no_nan(x) AS CASE WHEN isnan(CAST(x AS DOUBLE)) THEN NULL ELSE x END",
 )
 _RENAMED = {
     "any": "bool_or", "some": "bool_or", "every": "bool_and", "any_value": "min", "std": "stddev_samp",
@@ -47,6 +49,7 @@ _BY = {
 _STRINGS = ("string_agg", "listagg", "group_concat")
 _ARRAYS = ("array_agg", "collect_list", "collect_set")
 _PERCENTILES = ("percentile", "median", "percentile_cont", "percentile_disc")
+_NEAR = ("approx_percentile", "percentile_approx")
 
 
 def rewrite_aggregates(node: exp.Expr, stamps: list[exp.Column]) -> None:
@@ -63,7 +66,7 @@ def rewrite_aggregates(node: exp.Expr, stamps: list[exp.Column]) -> None:
     inner = node
     while isinstance(inner, exp.Filter | exp.WithinGroup):
         inner = inner.this
-    if isinstance(inner, exp.Anonymous) and is_aggregate(inner.name.lower()):
+    if isinstance(inner, exp.Anonymous) and (is_aggregate(inner.name.lower()) or inner.name.lower() in STATISTICS):
         call = written(node)
         if (new := _rewritten(call, stamps)) is not None:
             node.replace(new)
@@ -80,6 +83,11 @@ def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:
     """Another call, or nothing where DuckDB means the same."""
     if call.name in _RENAMED:
         inner = exp.Anonymous(this=_RENAMED[call.name], expressions=[part.copy() for part in call.arguments])
+        return inner if call.where is None else _filter(inner, call.where)
+    if call.name in STATISTICS:
+        return _call("sash_no_nan", call.node.copy())  # without spread there is none
+    if call.name == "approx_count_distinct":
+        inner = _call("count", exp.Distinct(expressions=[call.arguments[0].copy()]))
         return inner if call.where is None else _filter(inner, call.where)
     if call.name == "count_if":
         inner = _call("count", exp.Case(ifs=[exp.If(this=call.arguments[0].copy(), true=exp.Literal.number(1))]))
@@ -101,6 +109,9 @@ def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:
         return _call(f"sash_mode{_suffix(call)}", _when(call, value))
     if call.name == "count" and len(call.arguments) > 1:
         return _count_together(call)
+    if call.name in _NEAR:
+        value, fraction = call.arguments[:2] if call.order is None else (call.order.this, call.arguments[0])
+        return _call(f"sash_percentile_disc{_suffix(call)}", _when(call, value), fraction)
     return _percentile(call) if call.name in _PERCENTILES else None
 
 

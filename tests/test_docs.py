@@ -21,7 +21,9 @@ HEAD = """# Functions
 
 What SQL in Sash can call. They mean what they mean in Spark SQL; one that fails on a row gives NULL there and is counted.
 Operators are `+ - * / % || = <> < <= > >= <=> AND OR NOT IS [NOT] NULL IN BETWEEN LIKE ILIKE RLIKE CASE CAST TRY_CAST`, and
-`+` and `-` of times and INTERVALs. Your own functions and aggregates: `db.register`, `CREATE AGGREGATE`.
+`+` and `-` of times and INTERVALs; rows of values compare, `(a, b) IN ((1, 2), (3, 4))`; `LIKE ANY (…)` and `LIKE ALL (…)` take several
+patterns. `DECODE(x, 1, 'a', 'b')` is a CASE; `TRY_ADD`, `TRY_SUBTRACT`, `TRY_MULTIPLY`, `TRY_DIVIDE` and `TRY_MOD` are the operators.
+Your own functions and aggregates: `db.register`, `CREATE AGGREGATE`.
 
 """
 
@@ -37,6 +39,9 @@ that shows it changes then, so a query that can compare should. NOW() itself wou
 
 A query without FROM may read the time, too. A job without streams goes by ADVANCE, and on the embedded engine, as long as nobody advances,
 by the wall clock at every change of a table and at every `db.poll()`; it shows nothing before it was told the time. A time window over what enters or leaves a query of tables alone goes by the same clock.
+
+`TIMESTAMPADD(unit, n, t)`, or `DATEADD`, moves a time by n units; `TIMESTAMPDIFF(unit, a, b)`, or `DATEDIFF` with a unit, counts the whole
+units from a to b.
 """
 OVER = """and every aggregate, with `OVER (PARTITION BY … ORDER BY … [ROWS | RANGE | GROUPS BETWEEN … AND …])`, IGNORE NULLS where they
 take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's peers, and without ORDER BY the whole partition. Rows

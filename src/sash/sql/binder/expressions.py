@@ -18,6 +18,7 @@ from sash.sql.binder.lambdas import of_elements
 from sash.sql.binder.now import NOW
 from sash.sql.binder.pair_statistics import bind_statistic
 from sash.sql.binder.scope import Scope
+from sash.sql.binder.spelled import in_other_words
 from sash.sql.binder.support import not_yet
 from sash.sql.places import at, fault
 from sash.sql.type_names import CAST_FUNCTIONS, SYNONYMS
@@ -165,7 +166,7 @@ class ExpressionBinder:
             return self._time(name)
         if name in _GROUPINGS:
             return self._grouping(node)
-        if (found := of_elements(self, node)) is not None:
+        if (found := of_elements(self, node) or in_other_words(self, node)) is not None:
             return found
         code = user_code(node)
         if isinstance(code, UserFunction):
@@ -215,6 +216,8 @@ class ExpressionBinder:
         return self.numbered(node)
 
     def _quantified(self, node: exp.Expr) -> Expression:
+        if isinstance(node, exp.Like | exp.ILike) and not isinstance(node.expression.this, exp.Query):
+            return forms.like_several(self, node)
         if not isinstance(node, COMPARED) or not isinstance(node.expression.this, exp.Query):
             raise not_yet(node.expression)
         return self.subquery(node)

@@ -80,6 +80,10 @@ def differs(binder: ExpressionBinder, node: exp.NullSafeNEQ) -> Expression:
 
 
 def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
+    listed = node.expressions
+    if len(listed) == 1 and isinstance(listed[0], exp.Values):
+        node.set("query", exp.Subquery(this=listed[0].copy()))
+        node.set("expressions", None)
     if node.args.get("query"):
         if (values := row_values.values_of(node.this)) is not None:
             node.set("this", exp.Tuple(expressions=values))
@@ -132,6 +136,16 @@ def like(binder: ExpressionBinder, node: exp.Expr) -> Expression:
     function = "like" if isinstance(inner, exp.Like) else "ilike"
     matched = binder.call(node, function, [binder.bind(part) for part in parts])
     return binder.call(node, "not", [matched]) if inner.args.get("negate") else matched
+
+
+def like_several(binder: ExpressionBinder, node: exp.Like | exp.ILike) -> Expression:
+    """LIKE ANY ('a%', 'b%') and LIKE ALL; with NOT, one or all of them do not match."""
+    listed = node.expression.this
+    patterns = listed.expressions if isinstance(listed, exp.Tuple) else [listed.unnest()]
+    singles = [type(node)(this=node.this, expression=part, negate=node.args.get("negate")) for part in patterns]
+    parts = [like(binder, single) for single in singles]
+    function = "or" if isinstance(node.expression, exp.Any) else "and"
+    return parts[0] if len(parts) == 1 else binder.call(node, function, parts)
 
 
 def case(binder: ExpressionBinder, node: exp.Case) -> Expression:

@@ -153,7 +153,7 @@ def _aliased(node: exp.Expr, item: Input) -> Input:
 
 
 def renamed(plan: Plan, names: list[str], where: exp.Expr) -> Plan:
-    """A plan under the names of a column list."""
-    if len(names) != len(plan.schema):
+    """A plan under the names of a column list; where that is short, the last columns keep theirs."""
+    if len(names) > len(plan.schema):
         raise fault(where, f"{len(names)} names are given, but there are {len(plan.schema)} columns")
-    return rename(plan, names)
+    return rename(plan, [*names, *plan.schema.names[len(names) :]])

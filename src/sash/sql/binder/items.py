@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sash.scalar.nodes import Expression
+from sash.errors import choices
+from sash.scalar.nodes import Column, Expression
 from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.support import not_yet, only
 from sash.sql.places import fault, name_of, place
@@ -37,17 +38,30 @@ def bind_items(select: exp.Select, binder: ExpressionBinder, aliases: dict[str, 
 
 def _items(node: exp.Expr, binder: ExpressionBinder, text: str) -> Iterator[Item]:
     if isinstance(node, exp.Star):
-        only(node, ())
-        yield from (Item(binder.scope.shown(column), column.name) for column in binder.scope.starred)
+        yield from (Item(binder.scope.shown(column), column.name) for column in _kept(node, binder.scope.starred))
     elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-        only(node.this, ())
-        yield from (Item(c, c.name) for c in binder.scope.qualified(name_of(node.args["table"])))
+        yield from (Item(c, c.name) for c in _kept(node.this, binder.scope.qualified(name_of(node.args["table"]))))
     elif isinstance(node, exp.Alias):
         yield Item(binder.bind(node.this), node.alias, has_alias=True)
     elif isinstance(node, exp.Aliases):
         raise not_yet(node, "several names for one expression")
     else:
         yield Item(binder.bind(node), _written(node, text))
+
+
+def _kept(star: exp.Star, columns: Sequence[Column]) -> list[Column]:
+    """The columns of a star but those that EXCEPT names."""
+    only(star, ("except_",))
+    kept = list(columns)
+    for node in star.args.get("except_") or ():
+        found = [column for column in kept if column.name.lower() == node.name.lower()]
+        if not found:
+            hint = f"columns are: {choices(column.name for column in columns)}"
+            raise fault(node, f'EXCEPT names "{node.name}", which * does not have', hint)
+        kept = [column for column in kept if column not in found]
+    if not kept:
+        raise fault(star, "EXCEPT leaves no column")
+    return kept
 
 
 def _written(node: exp.Expr, text: str) -> str:

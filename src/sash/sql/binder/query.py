@@ -18,6 +18,7 @@ from sash.sql.binder.moving_time import settle_time
 from sash.sql.binder.projections import rename
 from sash.sql.binder.select import bind_select
 from sash.sql.binder.set_operations import bind_set_operation
+from sash.sql.binder.sunk_names import sink_names
 from sash.sql.binder.support import not_yet, only
 from sash.sql.binder.values import bind_values
 from sash.sql.catalog import Catalog
@@ -49,6 +50,7 @@ def bind_query(node: exp.Expr, context: Context) -> Plan:
         only(node, ("this", "order", "limit", "offset"))
         return first_rows(node, bind_query(node.this, context))
     if isinstance(node, exp.Select):
+        sink_names(node)
         return bind_select(node, _with(node, context.inside(node)), bind_query)
     if isinstance(node, exp.SetOperation):
         return bind_set_operation(node, _with(node, context.inside(node)), bind_query)

@@ -3,7 +3,7 @@
     FROM t, UNNEST(t.a) AS u(x)                         Unnest of t's rows: it keeps nothing
     FROM t LEFT JOIN UNNEST(t.a) AS u(x) ON TRUE        the same, with NULL where there are no elements
     FROM t, UNNEST(t.a) WITH ORDINALITY AS u(x, n)      the place of each element, too
-    FROM GENERATE_SERIES(1, 3) AS g(n)                  of a single row
+    FROM GENERATE_SERIES(1, 3) AS g(n)                  of a single row; also RANGE(3), which begins at 0 and has no end
     FROM t LATERAL VIEW EXPLODE(a) u AS x               as Spark writes it
     SELECT k, UNNEST(a) AS x FROM t                     one in the select list
 """
@@ -16,7 +16,9 @@ from sqlglot import exp
 
 from sash.logical.nodes import Plan, Project, SingleRow
 from sash.logical.unnest import Unnest
-from sash.schema import Kind
+from sash.scalar import build
+from sash.scalar.nodes import Expression, Literal
+from sash.schema import BIGINT, Kind
 from sash.sql.binder.conditions import TRUE
 from sash.sql.binder.context import Context
 from sash.sql.binder.expressions import ExpressionBinder
@@ -25,10 +27,10 @@ from sash.sql.binder.outside import inside
 from sash.sql.binder.projections import columns
 from sash.sql.binder.scope import Input, Scope
 from sash.sql.binder.support import not_yet, only
-from sash.sql.places import fault
+from sash.sql.places import at, fault
 
 _ARRAYS = ("unnest", "explode")
-_SERIES = ("generate_series", "sequence")
+_SERIES = ("generate_series", "sequence", "range")
 
 
 def is_table_function(node: exp.Expr) -> bool:
@@ -42,7 +44,8 @@ def bind_table_function(node: exp.Expr, context: Context) -> Input:
     name, given = call
     binder = ExpressionBinder(Scope((), outer=context.outer), "FROM")
     if name in _SERIES:
-        array = binder.call(node, name, [binder.bind(part) for part in given])
+        ends = [binder.bind(part) for part in given]
+        array = _range(node, ends) if name == "range" else binder.call(node, name, ends)
     else:
         if len(given) != 1:
             raise fault(node, f"{name.upper()} takes one array, not {len(given)}")
@@ -55,9 +58,22 @@ def bind_table_function(node: exp.Expr, context: Context) -> Input:
     label = "" if alias is None else alias.name
     if len(names) > 1 + (place is not None):
         raise fault(alias, f"{len(names)} names are given, but there are {1 + (place is not None)} columns")
-    whole = Unnest(SingleRow(), array, names[0] if names else label or name, place)
+    unnamed = "id" if name == "range" else label or name
+    whole = Unnest(SingleRow(), array, names[0] if names else unnamed, place)
     shown = columns(whole)[1:]
     return Input(Project(whole, tuple(shown), tuple(column.name for column in shown)), label, "function")
+
+
+def _range(node: exp.Expr, ends: list[Expression]) -> Expression:
+    """RANGE(end), or RANGE(start, end, step): the end is not part of it."""
+    if not 1 <= len(ends) <= 3:
+        raise fault(node, f"RANGE takes an end, or a start, an end and a step, not {len(ends)} numbers")
+    start, end, *steps = [Literal(0, BIGINT), *ends] if len(ends) == 1 else ends
+    step = steps[0] if steps else Literal(1, BIGINT)
+    with at(node):
+        start, end, step = (build.cast(part, BIGINT) for part in (start, end, step))
+        last = build.call("subtract", [end, build.cast(build.call("sign", [step]), BIGINT)])
+        return build.call("generate_series", [start, last, step])
 
 
 def unnested(left: Part, right: Part, level: int, is_outer: bool) -> Part | None:

@@ -41,7 +41,7 @@ A query without FROM may read the time, too. A job without streams goes by ADVAN
 by the wall clock at every change of a table and at every `db.poll()`; it shows nothing before it was told the time. A time window over what enters or leaves a query of tables alone goes by the same clock.
 
 `TIMESTAMPADD(unit, n, t)`, or `DATEADD`, moves a time by n units; `TIMESTAMPDIFF(unit, a, b)`, or `DATEDIFF` with a unit, counts the whole
-units from a to b.
+units from a to b. `TO_CHAR(t, 'YYYY-MM-DD HH24:MI')` is `date_format` for templates of that kind, too.
 """
 OVER = """and every aggregate, with `OVER (PARTITION BY … ORDER BY … [ROWS | RANGE | GROUPS BETWEEN … AND …])`, IGNORE NULLS where they
 take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's peers, and without ORDER BY the whole partition. Rows

@@ -2,12 +2,14 @@
 
     TRY_ADD(a, b)                       a + b                       what fails is NULL in any case; so with its like
     DECODE(x, 1, 'a', 2, 'b', 'c')      CASE WHEN x <=> 1 THEN 'a' WHEN x <=> 2 THEN 'b' ELSE 'c' END
+    TO_CHAR(t, 'YYYY-MM-DD HH24:MI')    DATE_FORMAT(t, 'yyyy-MM-dd HH:mm'); a pattern of Spark's stays as it is
     TIMESTAMPADD(HOUR, n, t)            t moved by n hours; also DATEADD
     TIMESTAMPDIFF(HOUR, a, b)           how many whole hours from a to b; also DATEDIFF with a unit
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
 _OPERATORS = {
     "try_add": "add", "try_subtract": "subtract", "try_multiply": "multiply", "try_divide": "divide", "try_mod": "mod",
 }  # fmt: skip
+_WORDS = {
+    "YYYY": "yyyy", "YY": "yy", "MM": "MM", "DDD": "DDD", "DD": "dd", "HH24": "HH", "HH12": "hh", "HH": "hh", "MI": "mm",
+    "SS": "ss", "MS": "SSS", "US": "SSSSSS", "AM": "a", "PM": "a",
+}  # fmt: skip
+_WORD = re.compile("|".join(_WORDS), re.IGNORECASE)
+_FOREIGN = re.compile("YY|(?<!D)DD(?!D)|HH24|HH12|MI")  # no pattern of Spark's has them
 _ADDED = ("timestampadd", "dateadd", "date_add")
 _BETWEEN = ("timestampdiff", "datediff", "date_diff")
 
@@ -35,6 +43,8 @@ def in_other_words(binder: ExpressionBinder, node: exp.Anonymous) -> Expression 
         return binder.call(node, _OPERATORS[name], [binder.bind(part) for part in given])
     if name == "decode" and len(given) > 2:
         return _decode(binder, node)
+    if name == "to_char" and len(given) == 2 and isinstance(given[1], exp.Literal) and given[1].is_string:
+        return binder.call(node, "date_format", [binder.bind(given[0]), Literal(_pattern(given[1].name), STRING)])
     unit = _unit(given[0]) if len(given) == 3 and name in (*_ADDED, *_BETWEEN) else None
     if unit is None:
         return None
@@ -50,6 +60,13 @@ def _decode(binder: ExpressionBinder, node: exp.Anonymous) -> Expression:
     for wanted, found in zip(rest[::2], rest[1::2], strict=True):
         branches += [binder.call(node, "null_safe_equal", [subject, wanted]), found]
     return binder.call(node, "case", [*branches, otherwise])
+
+
+def _pattern(template: str) -> str:
+    """A template with words that Spark's patterns do not have, such as YYYY, DD and MI, as one of those."""
+    if not _FOREIGN.search(template):
+        return template
+    return _WORD.sub(lambda word: _WORDS[word[0].upper()], template)
 
 
 def _unit(node: exp.Expr) -> str | None:

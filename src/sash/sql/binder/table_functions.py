@@ -135,7 +135,11 @@ def take_out_of_items(select: exp.Select) -> None:
     for item in found:
         name = item.alias or "col"
         alias = exp.TableAlias(this=exp.to_identifier("_unnested"), columns=[exp.to_identifier(name)])
-        joins.append(exp.Join(this=exp.Lateral(this=item.unalias().copy(), alias=alias), kind="CROSS"))
+        lateral = exp.Lateral(this=item.unalias().copy(), alias=alias)
+        if select.args.get("from_") is None:
+            select.set("from_", exp.From(this=lateral))
+        else:
+            joins.append(exp.Join(this=lateral, kind="CROSS"))
         item.replace(exp.alias_(exp.column(name, table="_unnested"), name))
     if joins:
         select.set("joins", joins)

@@ -229,7 +229,7 @@ ARRAYS = (
     _shape("array_keys", "SELECT auction, ARRAY_AGG(seller ORDER BY amount DESC, seller) AS l, MAX(ARRAY[COALESCE(amount, 0), 1]) AS m "
            "FROM asks [RANGE 7 SECONDS] GROUP BY auction", "SELECT l, COUNT(*) AS n, MIN(m) AS m FROM INNER GROUP BY l"),
     _shape("unnested", "SELECT tag, ARRAY_AGG(bidder ORDER BY price) AS l FROM bids [RANGE 6 SECONDS] GROUP BY tag",
-           "SELECT v.tag, u.who, v.l[1] AS first, COUNT(*) AS n FROM INNER v, UNNEST(v.l) AS u(who) GROUP BY v.tag, u.who, v.l[1]"),
+           "SELECT v.tag, u.who, v.l[0] AS first, COUNT(*) AS n FROM INNER v, UNNEST(v.l) AS u(who) GROUP BY v.tag, u.who, v.l[0]"),
     _shape("series", "SELECT b.bidder, g.n, a.seller FROM bids [RANGE 4 SECONDS] b CROSS JOIN GENERATE_SERIES(1, b.auction % 4) AS g(n) "
            "JOIN asks [RANGE 5 SECONDS] a ON a.auction = g.n"),
     _shape("inside_arrays", "SELECT b.auction, (SELECT SUM(u.x) FROM UNNEST(ARRAY[b.price, b.auction]) AS u(x) WHERE u.x > 1) AS s "

@@ -57,8 +57,8 @@ how long rows live says the window of the input, as in `TUMBLE(bids [RANGE 1 DAY
 `HOP`, `HOP_START` and `HOP_END`.
 """
 
-ARRAYS = """`ARRAY<type>`, or `type[]`, holds any number of values of a type, NULLs among them. Places count from 1, from the end when they are
-negative: `a[1]`, `a[2:3]`; what is not there is NULL. Arrays compare element by element, NULL before every value and equal to itself, and
+ARRAYS = """`ARRAY<type>`, or `type[]`, holds any number of values of a type, NULLs among them. `a[0]` is the first, as in Spark; the functions
+count places from 1, from the end when they are negative, and so does `a[2:3]`. What is not there is NULL. Arrays compare element by element, NULL before every value and equal to itself, and
 can be keys of groups and joins. Write `ARRAY[1, 2]` or `ARRAY(1, 2)`; `a || b`; `x = ANY(a)`, `x <> ALL(a)`.
 
 `ARRAY_AGG` keeps NULLs, `COLLECT_LIST` and `COLLECT_SET` leave them out. Without ORDER BY the elements come in their own order, NULLs first,

@@ -1,6 +1,6 @@
 """Arrays for the oracle: what DuckDB writes in another way.
 
-    a[1], a[2:3]                       array_extract(a, 1), array_slice(a, 2, 3)      so that no dialect counts from 0
+    a[0], a[2:3]                       array_extract(a, 0 + 1), array_slice(a, 2, 3)  so that no dialect counts in another way
     LATERAL VIEW EXPLODE(a) u AS x     CROSS JOIN UNNEST(a) AS u(x)
     GENERATE_SERIES(1, n) in FROM      UNNEST(GENERATE_SERIES(1, n))                  where n may be a column
 """
@@ -32,7 +32,10 @@ def is_function(node: exp.Expr) -> bool:
 def _subscript(node: exp.Bracket) -> exp.Expr:
     place = node.expressions[0]
     if not isinstance(place, exp.Slice):
-        return exp.Anonymous(this="array_extract", expressions=[node.this.copy(), place.copy()])
+        before = exp.Paren(this=place.copy())
+        is_there = exp.GTE(this=before, expression=exp.Literal.number(0))
+        after = exp.Case(ifs=[exp.If(this=is_there, true=exp.Add(this=before.copy(), expression=exp.Literal.number(1)))])
+        return exp.Anonymous(this="array_extract", expressions=[node.this.copy(), after])
     ends = [
         exp.Literal.number(otherwise) if part is None else part.copy()
         for part, otherwise in ((place.this, 1), (place.expression, -1))

@@ -108,17 +108,25 @@ def among(binder: ExpressionBinder, node: exp.Expr) -> Expression | None:
 
 
 def subscript(binder: ExpressionBinder, node: exp.Bracket) -> Expression:
-    """a[1], and a[2:3] for a part of an array; the first place is 1."""
+    """a[0] for the first element, as in Spark, and a[2:3] for a part of an array, whose places count from 1 as in ARRAY_SLICE."""
     if len(node.expressions) != 1:
-        raise fault(node, "expected one place in the brackets", "write a[1], or a[2:3]")
+        raise fault(node, "expected one place in the brackets", "write a[0], or a[2:3]")
     array, place = binder.bind(node.this), node.expressions[0]
     if not isinstance(place, exp.Slice):
-        return binder.call(node, "element_at", [array, binder.bind(place)])
+        return _element(binder, node, array, binder.bind(place))
     ends = [
         Literal(otherwise, INT) if part is None else binder.bind(part)
         for part, otherwise in ((place.this, 1), (place.expression, -1))
     ]
     return binder.call(node, "array_slice", [array, *ends])
+
+
+def _element(binder: ExpressionBinder, node: exp.Bracket, array: Expression, before: Expression) -> Expression:
+    """The element that has so many before it; there is none before the first."""
+    after = binder.call(node, "add", [before, Literal(1, INT)])
+    is_there = binder.call(node, "greater_equal", [before, Literal(0, INT)])
+    found = binder.call(node, "element_at", [array, binder.call(node, "if", [is_there, after, Literal(None, after.type)])])
+    return found
 
 
 def between(binder: ExpressionBinder, node: exp.Between) -> Expression:

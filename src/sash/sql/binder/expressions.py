@@ -154,6 +154,8 @@ class ExpressionBinder:
             return alias
         if not node.table and node.name.lower() in TIMES and not self.scope.knows(node):
             return self._time(node.name.lower())
+        if node.name.lower() == "grouping__id" and self.aggregates is not None and not self.scope.knows(node):
+            return Call(GROUPING, (), BIGINT)
         if (outside := self.scope.resolve_outside(node)) is not None:
             return outside
         column = self.scope.resolve(node)

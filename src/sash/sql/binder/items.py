@@ -10,6 +10,7 @@ from sqlglot import exp
 from sash.errors import choices
 from sash.scalar.nodes import Column, Expression
 from sash.sql.binder.expressions import ExpressionBinder
+from sash.sql.binder.outside import outside
 from sash.sql.binder.support import not_yet, only
 from sash.sql.places import fault, name_of, place
 
@@ -40,7 +41,9 @@ def _items(node: exp.Expr, binder: ExpressionBinder, text: str) -> Iterator[Item
     if isinstance(node, exp.Star):
         yield from (Item(binder.scope.shown(column), column.name) for column in _kept(node, binder.scope.starred))
     elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-        yield from (Item(c, c.name) for c in _kept(node.this, binder.scope.qualified(name_of(node.args["table"]))))
+        scope = binder.scope.around(name_of(node.args["table"]).text)
+        kept = _kept(node.this, scope.qualified(name_of(node.args["table"])))
+        yield from (Item(column if scope is binder.scope else outside(column, scope.level), column.name) for column in kept)
     elif isinstance(node, exp.Alias):
         yield Item(binder.bind(node.this), node.alias, has_alias=True)
     elif isinstance(node, exp.Aliases):
@@ -59,7 +62,7 @@ def _kept(star: exp.Star, columns: Sequence[Column]) -> list[Column]:
             hint = f"columns are: {choices(column.name for column in columns)}"
             raise fault(node, f'EXCEPT names "{node.name}", which * does not have', hint)
         kept = [column for column in kept if column not in found]
-    if not kept:
+    if columns and not kept:
         raise fault(star, "EXCEPT leaves no column")
     return kept
 

@@ -145,6 +145,15 @@ class Scope:
         meant = column if node.table else around.shown(column)
         return substituted(meant, lambda part: outside(part, around.level))
 
+    def around(self, qualifier: str) -> Scope:
+        """The nearest query that has an input of a name; this one if none has."""
+        found: Scope | None = self
+        while found is not None:
+            if any(found.inputs[place].name.lower() == qualifier.lower() for place in found._open()):
+                return found
+            found = found.outer
+        return self
+
     @property
     def level(self) -> int:
         """How many queries are around this one."""

@@ -145,11 +145,12 @@ class _Select:
         return part.plan, lambda expression: part.over(groups.over(expression, seen))
 
     def _groups(self, part: Part, groups: Groups, sets: Grouping, named: Sequence[Expression]) -> Plan:
-        if len(sets.sets) == 1 and not groups.marks:
+        chosen = [frozenset(named[place] for place in one) for one in sets.sets]
+        if is_all(self.node.args.get("group")):
+            chosen = [frozenset(named)]
+        if chosen == [frozenset(groups.keys)] and not groups.marks:
             return aggregate(part, groups)
-        if len(sets.sets) == 1:
-            return aggregate_sets(part, groups, [frozenset(named)])
-        return aggregate_sets(part, groups, [frozenset(named[place] for place in one) for one in sets.sets])
+        return aggregate_sets(part, groups, chosen)
 
     def _keys(self) -> tuple[Expression, ...]:
         """What GROUP BY ALL names: the items without an aggregate or window function."""

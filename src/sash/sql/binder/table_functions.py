@@ -29,7 +29,7 @@ from sash.sql.binder.scope import Input, Scope
 from sash.sql.binder.support import not_yet, only
 from sash.sql.places import at, fault
 
-_ARRAYS = ("unnest", "explode")
+_ARRAYS = ("unnest", "explode", "explode_outer")
 _SERIES = ("generate_series", "sequence", "range")
 
 
@@ -59,7 +59,7 @@ def bind_table_function(node: exp.Expr, context: Context) -> Input:
     if len(names) > 1 + (place is not None):
         raise fault(alias, f"{len(names)} names are given, but there are {1 + (place is not None)} columns")
     unnamed = "id" if name == "range" else label or name
-    whole = Unnest(SingleRow(), array, names[0] if names else unnamed, place)
+    whole = Unnest(SingleRow(), array, names[0] if names else unnamed, place, name == "explode_outer")
     shown = columns(whole)[1:]
     return Input(Project(whole, tuple(shown), tuple(column.name for column in shown)), label, "function")
 
@@ -83,6 +83,7 @@ def unnested(left: Part, right: Part, level: int, is_outer: bool) -> Part | None
         return None
     array = left.over(inside(function.array, level))
     places = {column: left.width + place for column, place in right.places.items()}
+    is_outer = is_outer or function.is_outer
     return Part(replace(function, input=left.plan, array=array, is_outer=is_outer), left.places | places)
 
 

@@ -41,7 +41,8 @@ A query without FROM may read the time, too. A job without streams goes by ADVAN
 by the wall clock at every change of a table and at every `db.poll()`; it shows nothing before it was told the time. A time window over what enters or leaves a query of tables alone goes by the same clock.
 
 `TIMESTAMPADD(unit, n, t)`, or `DATEADD`, moves a time by n units; `TIMESTAMPDIFF(unit, a, b)`, or `DATEDIFF` with a unit, counts the whole
-units from a to b. `TO_CHAR(t, 'YYYY-MM-DD HH24:MI')` is `date_format` for templates of that kind, too.
+units from a to b. `TO_CHAR(t, 'YYYY-MM-DD HH24:MI')` is `date_format` for templates of that kind, too;
+`TIMESTAMP_TRUNC(t, DAY)` is `date_trunc`.
 """
 OVER = """and every aggregate, with `OVER (PARTITION BY … ORDER BY … [ROWS | RANGE | GROUPS BETWEEN … AND …])`, IGNORE NULLS where they
 take a value, `WINDOW w AS (…)`, and QUALIFY. Without a frame: up to the row's peers, and without ORDER BY the whole partition. Rows
@@ -58,8 +59,8 @@ how long rows live says the window of the input, as in `TUMBLE(bids [RANGE 1 DAY
 """
 
 ARRAYS = """`ARRAY<type>`, or `type[]`, holds any number of values of a type, NULLs among them. `a[0]` is the first, as in Spark; the functions
-count places from 1, from the end when they are negative, and so does `a[2:3]`. What is not there is NULL. Arrays compare element by element, NULL before every value and equal to itself, and
-can be keys of groups and joins. Write `ARRAY[1, 2]` or `ARRAY(1, 2)`; `a || b`; `x = ANY(a)`, `x <> ALL(a)`.
+count places from 1, from the end when they are negative, and so does `a[2:3]`. What is not there is NULL. Arrays compare element by
+element, NULL before every value and equal to itself, and can be keys of groups and joins. Write `ARRAY[1, 2]` or `ARRAY(1, 2)`; `a || b`; `x = ANY(a)`, `x <> ALL(a)`.
 
 `ARRAY_AGG` keeps NULLs, `COLLECT_LIST` and `COLLECT_SET` leave them out. Without ORDER BY the elements come in their own order, NULLs first,
 so that the bag alone decides; rows that ORDER BY holds equal come in it, too. Over no rows `ARRAY_AGG` is NULL, the others are empty.

@@ -118,6 +118,8 @@ class QueryParser(TimeWindowParser):
             return self._marked(self._comma_join)
         if self._sees("FOLLOWED", "BY") or self._sees("MINUS"):
             return self._marked(self._stream_join)
+        if self._sees_as_of():
+            return self._marked(self._as_of_join)
         return self._marked(lambda: super(QueryParser, self)._parse_join(*arguments, **options))
 
     def _comma_join(self) -> exp.Join:

@@ -2,9 +2,10 @@
 
     a FOLLOWED BY b [USING RECENT | CHRONICLE] [ON condition] [WITHIN 10 MINUTES] [window]
     a MINUS b ON a.k = b.k
+    a [LEFT] ASOF JOIN b MATCH_CONDITION (a.t >= b.t) ON a.k = b.k     which is ASOF [LEFT] JOIN ... ON a.k = b.k AND a.t >= b.t
     ISTREAM(v), DSTREAM(SELECT ...), RSTREAM(v)
 
-The first two hang on the query as joins of these kinds; the last is a node of its own.
+The first ones hang on the query as joins of these kinds; the last is a node of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ MINUS = "MINUS"
 _WINDOW, _PAIRING, _WITHIN, _KIND, _WRITTEN = "window", "pairing", "within", "kind", "written"
 _STREAMS = ("ISTREAM", "DSTREAM", "RSTREAM")
 _LENGTHS = (TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL)
+_AS_OF = (("JOIN",), ("LEFT", "JOIN"), ("INNER", "JOIN"), ("LEFT", "OUTER", "JOIN"))
 _WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY")
 _ENDS_OF_INPUT = ("MINUS", "EXCEPT", "UNION", "INTERSECT", "JOIN", "WHERE", "ORDER BY", "LIMIT", ",")
 _AFTER_SET_OPERATOR = ("SELECT", "ALL", "DISTINCT", "VALUES", "WITH", "FROM")
@@ -124,6 +126,8 @@ class StreamParser(SparkParser):
         return node
 
     def _parse_table_alias(self, *arguments: Any, **options: Any) -> exp.TableAlias | None:
+        if self._sees("MATCH_CONDITION", "("):
+            return None
         ends = self._sees("FOLLOWED", "BY") or (self._sees("WITHIN") and self._next.token_type in _LENGTHS)
         return None if ends else super()._parse_table_alias(*arguments, **options)
 
@@ -155,6 +159,28 @@ class StreamParser(SparkParser):
             node.set("on", self._parse_disjunction())
             return node
         return None
+
+    def _sees_as_of(self) -> bool:
+        return self._sees("LEFT", "ASOF", "JOIN") or any(self._sees("ASOF", *words) for words in _AS_OF)
+
+    def _as_of_join(self) -> exp.Join:
+        """The comparison of MATCH_CONDITION becomes one of ON."""
+        words: list[str] = []
+        while not words or words[-1] != "JOIN":
+            words.append(self._curr.text.upper())
+            self._advance()
+        node = exp.Join(this=self._parse_table(), method="ASOF")
+        if "LEFT" in words:
+            node.set("side", "LEFT")
+        compared = self._parse_wrapped(self._parse_disjunction) if self._match_text_seq("MATCH_CONDITION") else None
+        if self._match(TokenType.USING):
+            node.set("using", self._parse_using_identifiers())
+            return node
+        equal = self._parse_disjunction() if self._match(TokenType.ON) else None
+        parts = [part for part in (equal, compared) if part is not None]
+        if parts:
+            node.set("on", parts[0] if len(parts) == 1 else exp.And(this=parts[0], expression=parts[1]))
+        return node
 
     def _sequence(self) -> exp.Join:
         node = exp.Join(this=self._parse_table(), kind=FOLLOWED_BY)

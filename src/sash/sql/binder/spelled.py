@@ -5,6 +5,7 @@
     TO_CHAR(t, 'YYYY-MM-DD HH24:MI')    DATE_FORMAT(t, 'yyyy-MM-dd HH:mm'); a pattern of Spark's stays as it is
     TIMESTAMPADD(HOUR, n, t)            t moved by n hours; also DATEADD
     TIMESTAMPDIFF(HOUR, a, b)           how many whole hours from a to b; also DATEDIFF with a unit
+    TIMESTAMP_TRUNC(t, HOUR)            DATE_TRUNC('HOUR', t)
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def in_other_words(binder: ExpressionBinder, node: exp.Anonymous) -> Expression 
         return _decode(binder, node)
     if name == "to_char" and len(given) == 2 and isinstance(given[1], exp.Literal) and given[1].is_string:
         return binder.call(node, "date_format", [binder.bind(given[0]), Literal(_pattern(given[1].name), STRING)])
+    if name == "timestamp_trunc" and len(given) == 2 and (cut := _unit(given[1])) is not None:
+        return binder.call(node, "date_trunc", [Literal(cut, STRING), binder.bind(given[0])])
     unit = _unit(given[0]) if len(given) == 3 and name in (*_ADDED, *_BETWEEN) else None
     if unit is None:
         return None

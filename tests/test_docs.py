@@ -64,6 +64,7 @@ element, NULL before every value and equal to itself, and can be keys of groups 
 
 `ARRAY_AGG` keeps NULLs, `COLLECT_LIST` and `COLLECT_SET` leave them out. Without ORDER BY the elements come in their own order, NULLs first,
 so that the bag alone decides; rows that ORDER BY holds equal come in it, too. Over no rows `ARRAY_AGG` is NULL, the others are empty.
+`ARRAY(SELECT …)` has the values of a query.
 
 `UNNEST(a)` in FROM gives a row for every element, `GENERATE_SERIES(first, last[, step])` one for every number; both may read columns of the
 inputs before them. `CROSS JOIN` leaves rows without elements out, `LEFT JOIN … ON TRUE` keeps them; `WITH ORDINALITY` gives the place.

@@ -13,6 +13,7 @@ from sash.scalar.user_functions import UserFunction
 from sash.schema import BIGINT, BOOLEAN, DATE, STRING, Kind
 from sash.sql.binder import calls, forms, literals, row_values
 from sash.sql.binder.aggregate_functions import over_no_rows
+from sash.sql.binder.array_queries import of_query
 from sash.sql.binder.conditions import constant
 from sash.sql.binder.lambdas import of_elements
 from sash.sql.binder.now import NOW
@@ -168,7 +169,7 @@ class ExpressionBinder:
             return self._time(name)
         if name in _GROUPINGS:
             return self._grouping(node)
-        if (found := of_elements(self, node) or in_other_words(self, node)) is not None:
+        if (found := of_elements(self, node) or of_query(self, node) or in_other_words(self, node)) is not None:
             return found
         code = user_code(node)
         if isinstance(code, UserFunction):

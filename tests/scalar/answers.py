@@ -376,4 +376,16 @@ ARRAYS = [
     ("in", (items(1), items(2), items(1)), True, BOOLEAN),
 ]
 
-ANSWERS = ARITHMETIC + NUMBERS + CONDITIONS + TEXTS + TIMES + ARRAYS
+# What NOW() is compared with: no functions of Spark's.
+INSTANTS = [
+    ("count_from", (D("2.5"), 1000), 3000, BIGINT),
+    ("count_from", (2, 1000), 2000, BIGINT),
+    ("count_after", (2, 1000), 3000, BIGINT),
+    ("count_after", (D("-2.5"), 1000), -2000, BIGINT),
+    ("period_from", (HOUR, "hour"), 3_600_000_000, BIGINT),
+    ("period_from", (big(3_600_000_001), "hour"), 7_200_000_000, BIGINT),
+    ("period_after", (HOUR, "hour"), 7_200_000_000, BIGINT),
+    ("period_after", (big(0), "month"), 31 * 86_400_000_000, BIGINT),
+]
+
+ANSWERS = ARITHMETIC + NUMBERS + CONDITIONS + TEXTS + TIMES + ARRAYS + INSTANTS

@@ -28,6 +28,7 @@ FARTHEST = 2**62
 EXACT = 2.0**53  # up to here every integer is a DOUBLE
 LENGTHS = {"second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": calendar.DAY, "week": 7 * calendar.DAY}
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_INSTANT_AND_UNIT = fixed(BIGINT, BIGINT, STRING)
 MONDAY = 4 * calendar.DAY  # the first one after the epoch
 
 
@@ -71,6 +72,12 @@ def _of_doubles(value: Numbers, is_after: bool, most: int) -> Numbers:
     return np.where(np.abs(least) <= EXACT, np.ceil(least).astype(np.int64), rounded)
 
 
+def _period_rule(arguments: Arguments) -> tuple[Arguments, Type]:
+    if len(arguments) != 2 or constant(arguments[1]) is None:
+        raise Mismatch
+    return _INSTANT_AND_UNIT(arguments)
+
+
 def _period(is_after: bool) -> Implementation:
     def evaluate(frame: Frame, call: Call) -> pa.Array:
         value, unit = frame.value(call.arguments[0]), str(constant(call.arguments[1]))
@@ -93,11 +100,10 @@ def _next_months(instants: Numbers, months: int) -> Numbers:
 
 
 _NUMBER, _INSTANT = "a number and a unit in microseconds", "an instant and a unit"
-_PERIOD = fixed(BIGINT, BIGINT, STRING)
 
 FUNCTIONS = (
     Function(("count_from",), _NUMBER, _count_rule, _counted(False)),
     Function(("count_after",), _NUMBER, _count_rule, _counted(True)),
-    Function(("period_from",), _INSTANT, _PERIOD, _period(False)),
-    Function(("period_after",), _INSTANT, _PERIOD, _period(True)),
+    Function(("period_from",), _INSTANT, _period_rule, _period(False)),
+    Function(("period_after",), _INSTANT, _period_rule, _period(True)),
 )

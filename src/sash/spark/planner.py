@@ -26,7 +26,7 @@ from sash.spark.offsets import Offset, is_stamped
 from sash.spark.settings import Settings
 
 LEAST_SHARE = 1 << 20  # bytes of a stream in a batch
-MOST_FILES = 256  # of a stream in a batch: every one is named in the offset
+MOST_FILES = 256  # of a stream in a batch: every one is named in the offset; a table is read at once
 UNPACKED = 6  # how much larger, about, a compressed file is inside
 LOOK_EVERY = 0.2  # seconds between two looks for new files
 WHOLE = 1 << 62
@@ -68,7 +68,7 @@ class Planner:
         self._look_again()
         asked = tuple(events_after(self._settings.checkpoint, start.seen))
         changes = [place for place, event in enumerate(asked) if "job" in event]
-        if changes[:1] == [0]:
+        if changes[:1] == [0] and not self._plan_tables(start)[1]:
             return self._changed(start, asked[0])
         asked = asked[: changes[0]] if changes else asked
         places, splits = self._plan(start)
@@ -107,13 +107,17 @@ class Planner:
             self._look()
 
     def _plan(self, start: Offset) -> tuple[dict[str, Place], list[Split]]:
-        """Tables go first, in a batch of their own."""
-        files = [stream for stream in self.job.streams if stream.name in self._files]
-        tables = [stream for stream in files if stream.is_table]
-        streams = [stream for stream in files if not stream.is_table]
-        if start.batch == 0 and tables:
-            return self._take(start, tables, dict.fromkeys((stream.name for stream in tables), WHOLE), None)
+        """Tables go first, in a batch of their own, before anything else that was asked for."""
+        places, splits = self._plan_tables(start)
+        if splits:
+            return places, splits
+        streams = [stream for stream in self.job.streams if stream.name in self._files and not stream.is_table]
         return self._take(start, streams, self._budgets(start, streams), self._settings.batch_rows)
+
+    def _plan_tables(self, start: Offset) -> tuple[dict[str, Place], list[Split]]:
+        tables = [stream for stream in self.job.streams if stream.name in self._files and stream.is_table]
+        budgets = dict.fromkeys((stream.name for stream in tables), WHOLE)
+        return self._take(start, tables if start.batch == 0 else [], budgets, None)
 
     def _take(
         self, start: Offset, streams: list[StreamSpec], budgets: dict[str, int], rows: int | None
@@ -121,7 +125,8 @@ class Planner:
         places, splits = dict(start.places), []
         for stream in streams:
             place = places.get(stream.name, Place())
-            files = self._files[stream.name].files[: place.file + MOST_FILES]
+            files = self._files[stream.name].files
+            files = files if stream.is_table else files[: place.file + MOST_FILES]
             found, places[stream.name] = plan(stream, files, place, rows, budgets[stream.name])
             splits.extend(found)
         return places, splits

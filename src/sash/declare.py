@@ -85,12 +85,13 @@ class Declarations(ABC):
             self.catalog.code[name.lower()] = UserFunction(name, types, parse_type(returns), code)
 
     @abstractmethod
-    def _view_created(self, view: ViewDefinition) -> None:
-        """A materialized view is in the catalog: run it; an error if it cannot be run."""
+    def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
+        """A materialized view is in the catalog: run it, perhaps in place of another, whose rows in memory it begins with; if it
+        cannot be run, an error, and nothing has changed."""
 
     @abstractmethod
-    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
-        """A materialized view is not in the catalog any more; if it is replaced, its rows are still of use to the next one."""
+    def _view_dropped(self, name: str) -> None:
+        """A materialized view is not in the catalog any more."""
 
     @abstractmethod
     def complete_since(self, name: str) -> datetime | None:
@@ -138,18 +139,20 @@ class Declarations(ABC):
         except SashError:
             self.catalog.views = views
             raise
+        if isinstance(statement, CreateView) and new is not None and new.is_materialized and not statement.columns:
+            self.queries.learn_text(new)
 
     def _view_changed(self, old: ViewDefinition | None, new: ViewDefinition | None) -> None:
         was, will_be = old is not None and old.is_materialized, new is not None and new.is_materialized
         if will_be and new is not None:
             self.queries.chosen(new.plan, 1, self.expiry, self.statistics)
-        if old is not None and new is not None and (was, old.name, old.plan) == (will_be, new.name, new.plan):
-            return
-        if was and old is not None:
-            self._view_dropped(old.name, is_replaced=will_be)
-        if will_be and new is not None:
-            self._view_created(new)
-            self.queries.learn_text(new)
+        if old is not None and new is not None and was and will_be and old.plan == new.plan:
+            if old.name != new.name:  # by case alone: it goes on, under the name that it has
+                self.catalog.views[new.name.lower()] = replace(new, name=old.name)
+        elif will_be and new is not None:
+            self._view_created(new, old.name if was and old is not None else None)
+        elif was and old is not None:
+            self._view_dropped(old.name)
 
     def _repeats_a_query(self, sql: str) -> bool:
         """A view of a query whose text is known, and runs, needs no parsing."""

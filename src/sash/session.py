@@ -214,25 +214,28 @@ class Database(Declarations):
     def job(self) -> Job:
         return self._job
 
-    def _view_created(self, view: ViewDefinition) -> None:
+    def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
         self._creations += 1
         moment = self._creations if self._has_rows else 0
         placed = self.queries.place(
             view, 1, self.expiry, self.statistics, moment, remembers=self._job.remembers
         )
-        self.queries.add(placed, view.plan)
         known = {stream.name for stream in self._job.streams}
+        if replaces is not None:
+            self.queries.remove(replaces)
+            self._job = self._job.without_view(replaces)
+        self.queries.add(placed, view.plan)
         job, schedules = self._job.with_view(placed, self.catalog.streams.values()), self._all_schedules()
         self._job = job if job.schedules == schedules else replace(job, schedules=schedules)
         if self._host is not None:
             new = {name: table.rows() for name, table in self._tables.items() if not (self._job.remembers and name in known)}
-            self._host.add(placed, self._job, new)
+            self._host.add(placed, self._job, new, replaces)
 
-    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+    def _view_dropped(self, name: str) -> None:
         self.queries.remove(name)
         self._job = self._job.without_view(name)
         if self._host is not None:
-            self._host.drop(name, self._job, is_replaced=is_replaced)
+            self._host.drop(name, self._job)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         if isinstance(change, InsertRows):

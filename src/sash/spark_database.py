@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -32,14 +32,15 @@ from sash.runtime.progress import Progress
 from sash.session import parse_instant
 from sash.sources.batches import batches
 from sash.sources.read import read
-from sash.spark.frame_streams import check_declared, declaration
+from sash.spark.frame_streams import check_declared, check_streaming, declaration
 from sash.spark.host import SparkHost
 from sash.spark.trials import shown
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
-from sash.sql.define import define
+from sash.sql.define import Definition, define
 from sash.sql.parse import parse_statements
-from sash.sql.statements import Advance, Statement
+from sash.sql.places import quoted
+from sash.sql.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, Statement
 from sash.tables import TableRows, changed_rows
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class SparkDatabase(Declarations):
         self._backfill = backfill
         self._tables: dict[str, TableRows] = {}
         self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start
+        self._is_closed = False
+        self._declared: list[str] = []  # statements since the start that no version of the job has on record
         self._replanner = Replanner()
         self._options = {
             "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
@@ -81,6 +84,7 @@ class SparkDatabase(Declarations):
         """Let a stream read a streaming DataFrame. One that is declared takes the columns of its names; else it is declared here,
         with the DataFrame's columns: `db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")`."""
         self._not_started("a stream cannot be connected")
+        check_streaming(name, frame)
         if self.catalog.find(name) is None:
             self.execute(declaration(name, frame, timestamp, delay, idle_after))
         else:
@@ -109,6 +113,8 @@ class SparkDatabase(Declarations):
             self._host.stop()
 
     def close(self) -> None:
+        """Stop, and give the session back; nothing can be asked any more."""
+        self._is_closed = True
         if self._host is not None:
             self._host.close()
 
@@ -148,6 +154,7 @@ class SparkDatabase(Declarations):
 
     def _started(self) -> SparkHost:
         """The host; from the first call on, statements change what runs."""
+        self._must_be_open()
         if self._host is None:
             if not self.materialized():
                 raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
@@ -172,10 +179,21 @@ class SparkDatabase(Declarations):
         """A checkpoint may know of views that came and went after its beginning, which this session has not been told."""
         for sql in host.versions.statements if job != host.steering.newest and host.is_first(job) else ():
             for statement in parse_statements(sql):
-                define(statement, self.catalog)  # type: ignore[arg-type]
+                if not self._is_declared(statement):
+                    define(statement, self.catalog)  # type: ignore[arg-type]
         for view in shown(host.steering.newest):
             self.queries.add(view, self._view(view.name).plan)
         host.on_batch = self._think_again if self.expiry is Expiry.AUTO and self._backfill else None
+
+    def _is_declared(self, statement: Statement) -> bool:
+        """Whether this session has said itself what the checkpoint knows besides its materialized views."""
+        if isinstance(statement, CreateStream):
+            return self.catalog.streams.get(statement.name.text.lower()) == statement.spec
+        if isinstance(statement, CreateAggregate):
+            return statement.name.text.lower() in self.catalog.macros and not statement.or_replace
+        if isinstance(statement, CreateView) and not statement.is_materialized and not statement.or_replace:
+            return statement.name.text.lower() in self.catalog.views
+        return isinstance(statement, Drop) and statement.kind != "AGGREGATE" and self.catalog.find(statement.name.text) is None
 
     def _think_again(self, rows: int) -> None:
         """Between two batches: try other plans, if the streams have come to look very different from what was thought."""
@@ -200,6 +218,14 @@ class SparkDatabase(Declarations):
 
     def _chosen(self, plan: Plan) -> Choice:
         return self.queries.chosen(plan, self._shards or 1, self.expiry, self.statistics)
+
+    def _must_be_open(self) -> None:
+        if self._is_closed:
+            raise SashError("the database is closed", "connect again, with the same checkpoint to go on from there")
+
+    def execute(self, sql: str) -> pa.Table | None:
+        self._must_be_open()
+        return super().execute(sql)
 
     def _carry_out(self, statement: Statement) -> pa.Table | None:
         self._follow_plans()
@@ -231,7 +257,14 @@ class SparkDatabase(Declarations):
                 frames[stream.name] = spark.readStream.format(form).options(**options).load()
         return frames
 
-    def _view_created(self, view: ViewDefinition) -> None:
+    def _define(self, statement: Definition) -> None:
+        """What is declared while the job runs is put down with the next view, which may read it."""
+        super()._define(statement)
+        is_materialized = isinstance(statement, CreateView) and statement.is_materialized
+        if self._host is not None and not is_materialized:
+            self._declared.append(statement.source.sql)
+
+    def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
         if self._host is None:
             return
         self._must_remember()
@@ -240,19 +273,35 @@ class SparkDatabase(Declarations):
         )
         self._check_frames(placed)
         streams, before = tuple(self.catalog.streams.values()), self._host.steering.newest
-        known = {stream.name for stream in before.streams}
-        new = [s for s in before.with_view(placed, streams).streams if s.is_table and s.name not in known]
-        tables = {stream.name: self._table(stream).rows() for stream in new}
-        self.queries.add(placed, view.plan)
-        sql = f"CREATE MATERIALIZED VIEW {view.name} AS {view.sql}"
-        self._host.change(lambda job: job.with_view(placed, streams), sql, self._fresh_job(), tables)
 
-    def _view_dropped(self, name: str, *, is_replaced: bool = False) -> None:
+        def make(job: Job) -> Job:
+            return job.with_view(placed, streams) if replaces is None else job.replacing(replaces, placed, streams)
+
+        tables = self._rows_of_new_ports(before, make(before))
+        if replaces is not None:
+            self.queries.remove(replaces)
+        self.queries.add(placed, view.plan)
+        columns = ", ".join(map(quoted, view.plan.schema.names))
+        how = "CREATE" if replaces is None else "CREATE OR REPLACE"
+        self._change(make, f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}) AS {view.sql}", tables)
+
+    def _rows_of_new_ports(self, before: Job, after: Job) -> dict[str, pa.RecordBatch]:
+        """Of the tables that are read by a key by which nobody has read them so far: all their rows."""
+        had = {port.number for port in before.ports}
+        streams = {port.stream for port in after.ports if port.number not in had}
+        return {one.name: self._table(one).rows() for one in after.streams if one.is_table and one.name in streams}
+
+    def _view_dropped(self, name: str) -> None:
         if self._host is None:
             return
         self._must_remember()
         self.queries.remove(name)
-        self._host.change(lambda job: job.without_view(name), f"DROP VIEW {name}", self._fresh_job(), {})
+        self._change(lambda job: job.without_view(name), f"DROP VIEW {quoted(name)}", {})
+
+    def _change(self, make: Callable[[Job], Job], sql: str, tables: Mapping[str, pa.RecordBatch]) -> None:
+        assert self._host is not None
+        said, self._declared = ";\n".join([*self._declared, sql]), []
+        self._host.change(make, said, self._fresh_job(), tables)
 
     def complete_since(self, name: str) -> datetime | None:
         """From when on a view is right for all rows that ever came; None: never."""
@@ -265,7 +314,8 @@ class SparkDatabase(Declarations):
 
     def _check_frames(self, view: View) -> None:
         assert self._host is not None
-        known = {stream.name for stream in self._host.steering.newest.streams}
+        steering = self._host.steering
+        known = {stream.name for stream in (*steering.first.streams, *steering.newest.streams)}
         for part in parts(view.spec):
             stream = part.stream if isinstance(part, PortSpec) else None
             spec = self.catalog.streams.get((stream or "").lower())

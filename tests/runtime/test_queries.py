@@ -191,3 +191,59 @@ def test_without_backfill_nothing_is_remembered() -> None:
     db.end()
     assert changes(db, "b") == ["+ bob 1 @2", "+ ann 1 @3"]
     assert changes(db, "a")[-2:] == ["- ann 1 @3", "+ ann 2 @3"]
+
+
+def rows_of(db: sash.Database, view: str) -> list[str]:
+    return sorted(map(str, db.view(view).to_pylist()))
+
+
+ROWS = [(second, "ab"[second % 2], second) for second in range(1, 9)]
+
+
+def test_a_later_view_may_be_a_part_of_a_running_one() -> None:
+    db, whole = connected(f"SELECT n, COUNT(*) AS groups FROM ({COUNTS}) GROUP BY n"), connected(COUNTS)
+    for one in (db, whole):
+        one.push("s", ROWS)
+    db.execute(f"CREATE MATERIALIZED VIEW part AS {COUNTS}")
+    assert rows_of(db, "part") == rows_of(whole, "a") != []
+
+
+def test_what_takes_the_place_of_a_view_does_not_read_operators_that_know_more() -> None:
+    """The counts of all rows cannot be made again, so the new view counts those that come."""
+    counts = "SELECT k, COUNT(*) AS n FROM s GROUP BY k"
+    db = connected(counts)
+    db.push("s", ROWS)
+    db.execute(f"CREATE OR REPLACE MATERIALIZED VIEW a AS SELECT n, COUNT(*) AS groups FROM ({counts}) GROUP BY n")
+    db.push("s", [(9, "a", 1), (10, "b", 1), (11, "b", 1)])
+    assert all(row["groups"] > 0 for row in db.view("a").to_pylist()) and db.complete_since("a") is None
+
+
+def test_a_view_takes_the_place_of_another_and_the_query_of_a_third() -> None:
+    db = connected(COUNTS, "SELECT MAX(v) AS m FROM s [RANGE 9 SECONDS]")
+    db.push("s", ROWS[:4])
+    db.execute("CREATE OR REPLACE MATERIALIZED VIEW a AS SELECT MAX(v) AS m FROM s [RANGE 9 SECONDS]")
+    db.push("s", ROWS[4:])
+    assert rows_of(db, "a") == rows_of(db, "b") == ["{'m': 8}"]
+    db.execute("CREATE OR REPLACE MATERIALIZED VIEW A AS SELECT MAX(v) AS m FROM s [RANGE 9 SECONDS]")
+    assert rows_of(db, "a") == ["{'m': 8}"]
+
+
+def test_columns_that_one_view_names_are_not_those_of_the_next() -> None:
+    db = connected()
+    db.execute(f"CREATE MATERIALIZED VIEW named (x, y) AS {COUNTS}")
+    db.execute(f"CREATE MATERIALIZED VIEW plain AS {COUNTS}")
+    db.push("s", ROWS)
+    assert db.view("plain").to_arrow().column_names == ["k", "n"]
+
+
+def test_a_view_shows_every_change_of_a_table_at_once() -> None:
+    db = connected()
+    db.execute("CREATE TABLE t (k STRING, name STRING); INSERT INTO t VALUES ('a', 'Ann'), ('b', 'Bob')")
+    db.execute("CREATE MATERIALIZED VIEW j AS SELECT t.name FROM s [RANGE 9 SECONDS] s JOIN t ON s.k = t.k")
+    db.push("s", ROWS[:2])
+    db.execute("DELETE FROM t WHERE k = 'a'")
+    assert rows_of(db, "j") == ["{'name': 'Bob'}"]
+    db.execute("DELETE FROM t WHERE k = 'b'")
+    assert rows_of(db, "j") == []
+    db.execute("INSERT INTO t VALUES ('b', 'Bea')")
+    assert rows_of(db, "j") == ["{'name': 'Bea'}"]

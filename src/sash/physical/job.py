@@ -22,6 +22,8 @@ from sash.physical.placement import Expiry
 from sash.physical.specs import PortSpec, Spec
 from sash.schema import Schema
 
+BETWEEN = "\x00"  # the name of a view that is about to take the place of another
+
 
 @dataclass(frozen=True)
 class Port:
@@ -148,6 +150,12 @@ class Job:
             twins={**self.twins, view.name: (view.name,)}, first_views=(*self.first_views, view), _specs=self._specs | {view.spec}
         )
         return grown
+
+    def replacing(self, name: str, view: View, streams: Iterable[StreamSpec]) -> Job:
+        """A view in place of another; what both read keeps its ports."""
+        both = self.with_view(replace(view, name=BETWEEN), streams)
+        job = both.without_view(name)
+        return replace(job, views=tuple(view if one.name == BETWEEN else one for one in job.views))
 
     def without_view(self, name: str) -> Job:
         gone = self.view(name)

@@ -124,7 +124,7 @@ class Clocks:
                     self._end(self.event_time if self._has_streams else self.now)
                 if facts.get("look"):
                     is_end = True
-                    self._end(self.now)
+                    self._end(max(self.now, self.table_change) if self._registers[HAS_CHANGED] else self.now)
         return is_end
 
     def knowledge(self) -> dict[str, dict[str, int | None]]:

@@ -75,13 +75,18 @@ class EmbeddedHost:
         self._observers = {stream.name: StreamObserver(stream) for stream in job.streams}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
 
-    def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
-        """Run one more view, which is the last one of this job; tables nobody has read so far have these rows."""
+    def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch], replaces: str | None = None) -> None:
+        """Run one more view, which is the last one of this job, perhaps in place of another; tables nobody has read so far have
+        these rows."""
         self.job = job
+        if replaces is not None:
+            self._show_no_more(replaces)
         if view.spec in self._kept:
             kept = self._kept[view.spec]
             twin = next(shown for shown in self.views.values() if shown.kept is kept)
             self.views[view.name] = ShownView(view, kept, twin.began, twin.complete_since)
+            if replaces is not None:
+                self._shard.change(job)
             return
         kept = self._kept[view.spec] = self._by_name[view.name] = Kept(LiveView(view.schema, self._shelf))
         for stream in job.streams:
@@ -92,17 +97,19 @@ class EmbeddedHost:
         self.views[view.name] = ShownView(view, kept, self.now, self._shard.complete_since(view.spec))
         self._take_out(out)
 
-    def drop(self, name: str, job: Job, *, is_replaced: bool) -> None:
-        """Run one view less; nothing stays behind of what only it needed, once another has come where it is replaced."""
+    def drop(self, name: str, job: Job) -> None:
+        """Run one view less; nothing stays behind of what only it needed."""
         self.job = job
+        self._show_no_more(name)
+        self._shard.change(job)
+
+    def _show_no_more(self, name: str) -> None:
         gone = self.views.pop(name)
-        heirs = [view for view in job.first_views if view.spec == gone.view.spec]
+        heirs = [view for view in self.job.first_views if view.spec == gone.view.spec and view.name in self.views]
         self._by_name.pop(name, None)
         self._by_name |= {heir.name: gone.kept for heir in heirs}
         if not heirs:
             self._kept.pop(gone.view.spec).live.close()
-        if not is_replaced:
-            self._shard.change(job)
 
     def look_afresh(self) -> None:
         """From now on statistics are about rows that are still to come."""

@@ -16,7 +16,7 @@ from sash.logical.streams import StreamSpec
 from sash.operators.emit import Emit
 from sash.operators.input_expire import InputExpire
 from sash.physical.job import Job, Port, View
-from sash.physical.reach import kept_for, parts, reaches
+from sash.physical.reach import Reaches, kept_for, parts, reaches
 from sash.physical.specs import PortSpec, Spec, beginning, below
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
@@ -113,17 +113,18 @@ class Shard:
 
         Among the packets are the rows of tables that were not read before, and, for a level that is new, what time it is.
         """
-        known, had, before = self._graph.specs, set(self._intakes), dict.fromkeys(self._sinks)
+        known, had, before, shown = self._graph.specs, set(self._intakes), dict.fromkeys(self._sinks), set(self._views)
         self._take_job(job)
-        for port in set(self._intakes) - had:
-            self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
         for packet in packets:
             if packet.cargo is Cargo.ROWS:
                 self._by_number[packet.port].seed(packet.batch())
             elif packet.cargo is Cargo.CONTROL and "advanced" in packet.facts():
                 self._clocks.learn(packet.name, packet.facts())
+        for port in set(self._intakes) - had:
+            self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
         new = [spec for spec in self._sinks if spec not in before]
-        out = self._knowledge() + self._back_fill([spec for spec in new if spec not in known], known)
+        begun = [spec for spec in self._sinks if spec not in known or (spec in self._views and spec not in shown)]
+        out = self._knowledge() + self._back_fill(begun, known)
         for spec in new:
             self._graph.add(spec)
         if len(before) + len(new) > len(self._sinks):
@@ -144,12 +145,16 @@ class Shard:
 
     def complete_since(self, spec: Spec) -> int | None:
         """From which instant on a view that is created now is right for all rows that ever came; None: never."""
-        return complete_since(reaches(spec), self._intakes, self.now)
+        return complete_since(self._needs(spec), self._intakes, self.now)
 
     def is_complete(self, spec: Spec) -> bool:
         """Whether a view that is created now is right for all rows that ever came."""
-        since = complete_since(reaches(spec), self._intakes, self.now)
+        since = self.complete_since(spec)
         return since is not None and since <= self._clocks.least
+
+    def _needs(self, spec: Spec) -> Reaches:
+        """What a spec looks at here; where all rows go to the first shard, the others have nothing to say."""
+        return {port: reach for port, reach in reaches(spec).items() if port.key or self._shard == 0}
 
     def _knowledge(self) -> list[Packet]:
         """What time it is, for levels that are new."""
@@ -208,7 +213,8 @@ class Shard:
         return ViewChanges(view, self._shard, self._interner, self._net_from)
 
     def _back_fill(self, specs: Sequence[Spec], known: set[Spec]) -> list[Packet]:
-        """Fill new specs with what is in memory; the beginnings of new views, and what exchanges would have sent."""
+        """Fill new specs with what is in memory; the beginnings of new views, also of those whose operators run already for
+        others, and what exchanges would have sent."""
         if not specs:
             return []
         align(specs, known, self._arena, self._intakes)
@@ -226,7 +232,7 @@ class Shard:
                 out += self._views[spec].first_packets(results[spec], self.now)
                 self._new |= {spec} if any(isinstance(p, PortSpec) and p.source is not None for p in parts(spec)) else set()
         for port in self._exchanges:
-            if port.spec.source in results:
+            if port.spec.source in results and port.spec.source not in known:
                 sent = send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
                 out += [packet for packet in sent if packet.cargo is Cargo.DELTA]  # clocks come with the step
         return out

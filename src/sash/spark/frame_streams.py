@@ -7,7 +7,19 @@ from pyspark.sql import DataFrame
 from sash.errors import SashError, choices
 from sash.logical.streams import StreamSpec
 from sash.schema import TIMESTAMP
+from sash.sql.places import quoted
 from sash.sql.type_names import parse_type
+
+
+def check_streaming(name: str, frame: object) -> None:
+    """Another DataFrame would be read as a whole in every batch."""
+    if not isinstance(frame, DataFrame):
+        raise SashError(f'"{name}" is to read a {type(frame).__name__}, not a DataFrame of Spark', "give a streaming DataFrame")
+    if not frame.isStreaming:
+        raise SashError(
+            f'the DataFrame of "{name}" is not a streaming one',
+            "make it by spark.readStream; files and INSERT INTO a table need no DataFrame",
+        )
 
 
 def declaration(name: str, frame: DataFrame, timestamp: str | None, delay: str | None, idle_after: str | None) -> str:
@@ -26,9 +38,9 @@ def declaration(name: str, frame: DataFrame, timestamp: str | None, delay: str |
             f'column "{timestamp}" of stream "{name}" is {columns[found[0]]}, not a TIMESTAMP',
             f'cast it before: frame.withColumn("{timestamp}", …cast("timestamp"))',
         )
-    listed = ", ".join(f"`{column}` {type_}" for column, type_ in columns.items())
+    listed = ", ".join(f"{quoted(column)} {type_}" for column, type_ in columns.items())
     clauses = [f"DELAY {delay}" if delay else "", f"IDLE AFTER {idle_after}" if idle_after else ""]
-    return " ".join([f"CREATE STREAM `{name}` ({listed}) TIMESTAMP BY `{found[0]}`", *filter(None, clauses)])
+    return " ".join([f"CREATE STREAM {quoted(name)} ({listed}) TIMESTAMP BY {quoted(found[0])}", *filter(None, clauses)])
 
 
 def check_declared(stream: StreamSpec, timestamp: str | None, delay: str | None, idle_after: str | None) -> None:

@@ -21,6 +21,7 @@ from sash.sources.convert import convert
 from sash.spark.offsets import is_stamped, sample
 from sash.spark.source import SPARK_SCHEMA
 from sash.spark.wire import to_batches
+from sash.sql.places import quoted
 
 
 def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
@@ -37,7 +38,7 @@ def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
         packets = pack_split(job, stream, context.partitionId(), result.batch, result.dead, None)
         yield from to_batches([*packets, sample(observer)])
 
-    return frame.select(*stream.schema.names).mapInArrow(pack, SPARK_SCHEMA)
+    return frame.select(*map(quoted, stream.schema.names)).mapInArrow(pack, SPARK_SCHEMA)
 
 
 def _check(stream: StreamSpec, frame: DataFrame) -> None:

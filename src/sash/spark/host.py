@@ -118,6 +118,7 @@ class SparkHost:
         """Read what is there, to its end. A finished checkpoint stays as it is."""
         if self.is_finished:
             return
+        self._check_idle()
         self._run_bounded()
         if self._flush and self._frames:
             # Only when the DataFrames are drained is it known that the end has come.
@@ -131,14 +132,22 @@ class SparkHost:
         """Begin to run, until `stop`."""
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
+        self._check_idle()
         self._begin(ALWAYS)
         threading.Thread(target=self._mind_the_idle, args=(self._query,), daemon=True).start()
 
+    def _check_idle(self) -> None:
+        """One query at a time; one that has failed makes room for another try."""
+        if self._query is not None and self._query.isActive:
+            raise SashError("the job runs already", "call stop() before it is started in another way")
+        self.stop()
+
     def drain(self) -> None:
         """Wait until all input that is there now, and all that was asked, has been answered."""
+        if self._query is None:
+            raise SashError("the job does not run, so nothing would be waited for", "call start() first")
         with self._explained():
-            if self._query is not None:
-                self._query.processAllAvailable()
+            self._query.processAllAvailable()
 
     def advance(self, now: int) -> None:
         """Time moves on, without rows."""

@@ -18,10 +18,12 @@ from sash.physical.job import Job
 from sash.physical.specs import Spec
 from sash.runtime.metrics import totals
 from sash.runtime.packets import Cargo, Packet, facts_body, told_body
+from sash.runtime.packing import CHUNKS
 from sash.runtime.shard import Shard
 from sash.schema import FOREVER
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
 from sash.spark.jobs import job_at
+from sash.spark.offsets import CHANGE
 from sash.spark.outputs import write_outputs
 from sash.spark.settings import Settings
 from sash.spark.store import History
@@ -59,10 +61,15 @@ class Keeper:
     shard: int
 
     def answer(self, batch: int, packets: list[Packet]) -> list[Packet]:
-        """What the shard says to these packets; outputs are written on the way. No packets: the level does not run yet."""
+        """What the shard says to these packets; outputs are written on the way.
+
+        Nothing while the level does not run yet: DataFrames are packed for the newest version of the job in all batches.
+        """
         if not packets:
             return []
         with held(self.settings.arenas, self.level, self.shard) as arena_file:
+            if not self._runs(arena_file, packets):
+                return []
             if arena_file.is_whole and arena_file.meta.version >= batch:
                 stored = self._history.answer(batch)
                 if stored is not None:
@@ -129,20 +136,25 @@ class Keeper:
         if new is None:
             return self._stepped(engine, packets)
         before, job = self._job(arena), job_at(self.settings.checkpoint, new, self.job)
-        tables = {s.name for s in job.streams if s.is_table} - {stream.name for stream in before.streams}
-        seeds = [packet for packet in packets if packet.cargo is Cargo.ROWS and packet.name in tables]
+        had = {port.number for port in before.ports}
+        rows = [packet for packet in packets if packet.cargo is Cargo.ROWS and packet.order >= CHANGE * CHUNKS]
+        seeds = [packet for packet in rows if packet.port not in had]  # other ports of the same tables have them
         out = engine.change(job, seeds + [packet for packet in packets if packet.cargo is Cargo.CONTROL])
         arena.array("job", (1,))[0] = new
-        out += self._stepped(engine, [packet for packet in packets if packet not in seeds])
+        out += self._stepped(engine, [packet for packet in packets if packet not in rows])
         return [*out, *self._completeness(engine, before, job)]
 
     def _completeness(self, engine: Engine, before: Job, job: Job) -> Iterator[Packet]:
-        """From when on new views are complete; every level knows of its own streams."""
-        had = {view.name for view in before.views}
-        found = {view.name: engine.complete_since(view.spec) for view in job.views if view.name not in had}
+        """From when on new views are complete; every shard of every level knows of its own rows."""
+        found = {view.name: engine.complete_since(view.spec) for view in job.views if view not in before.views}
         facts = {f"{SINCE}{name}": FOREVER if since is None else since for name, since in found.items()}
-        if facts and self.shard == 0:
+        if facts:
             yield Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts_body(dict(facts)))
+
+    def _runs(self, arena_file: HeldArena, packets: list[Packet]) -> bool:
+        """Whether the job has this level by now."""
+        is_old = self.level <= self.job.levels or arena_file.meta.version > BEFORE_ALL
+        return is_old or self._is_first(packets) or self._history.has_begun
 
     def _is_first(self, packets: list[Packet]) -> bool:
         """Whether the job gets this level only now."""

@@ -74,6 +74,15 @@ def prepare_view(output: Folder, view: View) -> None:
     _put(folder, EMPTY, changes_schema(view.schema).empty_table())
 
 
+def begin_changes(output: Folder, view: View, batch: int) -> None:
+    """The changes of a view begin with a batch; what is there of earlier ones was another's of the same name."""
+    folder = folder_of(output, view.name, Cargo.CHANGES)
+    for name in folder.names():
+        if name != EMPTY and name.startswith("batch-") and _batch_of(name) < batch:
+            folder.delete(name)
+    _put(folder, EMPTY, changes_schema(view.schema).empty_table())
+
+
 def copy_changes(output: Folder, view: View, other: View, before: int) -> None:
     """Give another view, of the same spec, the changes of all batches before one."""
     mine, theirs = (folder_of(output, which.name, Cargo.CHANGES) for which in (view, other))

@@ -60,9 +60,10 @@ def streaming(
     _wake_workers(spark)
     spark.dataSource.register(SashSource)
     packets = spark.readStream.format(FORMAT).option(OPTION, to_text(job, settings)).load()
-    streams = {stream.name: stream for stream in (*newest.streams, *job.streams)}
-    for name, frame in frames.items():
-        packets = packets.unionByName(pack_frame(newest, streams[name], frame))
+    # Spark knows its sources by their places, so these must not depend on who was named first.
+    for stream in sorted(job.streams, key=lambda one: one.name):
+        if stream.name in frames:
+            packets = packets.unionByName(pack_frame(newest, stream, frames[stream.name]))
     packets = _through_levels(packets, newest, make_stage)
     return observed(packets) if is_observed else packets
 

@@ -51,6 +51,10 @@ class History:
         """The newest snapshot of this batch or an earlier one."""
         return max((number for number in self._numbers("snapshots") if number <= batch), default=None)
 
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._numbers("snapshots") or self._numbers("log"))
+
     def restore(self, batch: int, arena: Path) -> str:
         """Fill the file with the snapshot of a batch; the table of contents."""
         data = self.folder.child("snapshots").read(_name(batch))

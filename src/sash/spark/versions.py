@@ -18,7 +18,7 @@ from sash.spark.folder import Folder
 from sash.spark.jobs import JobVersion, newest_job, put_job, read_job
 from sash.spark.keeper import JOB, SINCE
 from sash.spark.offsets import TABLES
-from sash.spark.outputs import copy_changes, prepare_view, read_changes
+from sash.spark.outputs import begin_changes, copy_changes, prepare_view, read_changes
 from sash.spark.trials import shown
 
 COMPLETE = "complete"  # the folder that says from when on later views are complete
@@ -84,6 +84,7 @@ class Versions:
         live, since = LiveView(view.schema), [fact[f"{SINCE}{view.name}"] for fact in facts if f"{SINCE}{view.name}" in fact]
         complete: int | None = max((moment for moment in since if moment is not None), default=BEGINNING)
         twin = next((other for other in before.views if other.spec == view.spec), None)
+        begin_changes(self.output, view, batch)
         if twin is not None:
             copy_changes(self.output, twin, view, batch)
             live.add_changelog(read_changes(self.output, view, batch))

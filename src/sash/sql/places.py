@@ -53,6 +53,11 @@ def name_of(identifier: exp.Expr) -> Name:
     return Name(identifier.name, place(identifier) or Place(0, 0))
 
 
+def quoted(name: str) -> str:
+    """A name as SQL reads it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def fault(where: exp.Expr | Name | Token | Place | None, message: str, hint: str | None = None) -> SqlError:
     """An error at a place; the text is added by `within`."""
     if isinstance(where, exp.Expr):

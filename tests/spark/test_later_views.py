@@ -1,0 +1,168 @@
+"""Views that come later, on several shards: they show what an engine in this process shows, or say from when on they will."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from without_spark import Crash, connected, query_of
+
+from sash.errors import SashError
+from sash.session import Database
+from sash.spark_database import SparkDatabase
+
+S = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts"
+T = "CREATE TABLE t (k STRING, name STRING)"
+FILES = f"{S} WITH (format = 'csv', path = 's');"
+KEPT = "CREATE MATERIALIZED VIEW kept AS SELECT k, COUNT(*) AS n FROM s [RANGE 20 SECONDS] GROUP BY k;"
+NAMES = "CREATE MATERIALIZED VIEW names AS SELECT s.v, t.name FROM s [RANGE 20 SECONDS] s JOIN t ON s.k = t.k;"
+
+Connect = Callable[..., SparkDatabase]
+
+
+def put(folder: Path, first: int, last: int) -> list[tuple[int, str, int]]:
+    """Rows of these seconds, in a file."""
+    rows = [(second, "abcd"[second % 4], second % 3) for second in range(first, last)]
+    (folder / "s").mkdir(exist_ok=True)
+    (folder / f"s/{first:03d}.csv").write_text("".join(f"{ts},{k},{v}\n" for ts, k, v in rows))
+    return rows
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Connect:
+    return lambda sql, **options: connected(monkeypatch, tmp_path, sql, **options)
+
+
+def answer(db: SparkDatabase | Database, view: str) -> Counter[str]:
+    return Counter(map(repr, db.view(view).to_pylist()))
+
+
+def started(db: SparkDatabase) -> SparkDatabase:
+    db.start()
+    db.drain()
+    return db
+
+
+def reference(sql: str, rows: list[tuple[int, str, int]]) -> Database:
+    db = Database()
+    db.execute(sql)
+    db.push("s", rows)
+    return db
+
+
+def test_a_level_that_is_new_tells_what_it_missed(connect: Connect, tmp_path: Path) -> None:
+    """The join reads the stream by another key, behind the exchange of the groups."""
+    put(tmp_path, 1, 30)
+    db = started(connect(FILES + KEPT))
+    db.execute("CREATE MATERIALIZED VIEW most AS SELECT k, MAX(v) AS v FROM s [RANGE 20 SECONDS] GROUP BY k")
+    db.execute("CREATE MATERIALIZED VIEW who AS SELECT s.ts, s.k FROM s [RANGE 5 SECONDS] s JOIN most ON s.k = most.k AND s.v = most.v")
+    since = db.complete_since("who")
+    assert since is not None and since.replace(tzinfo=UTC).timestamp() > 29 + 5
+
+
+def test_every_shard_tells_what_it_forgot(connect: Connect, tmp_path: Path) -> None:
+    """All rows are of one key, whose shard alone has forgotten some."""
+    (tmp_path / "s").mkdir()
+    for key in "abcdefgh":
+        (tmp_path / "s/1.csv").write_text("".join(f"{second},{key},1\n" for second in range(60)))
+        db = started(connect(FILES + KEPT))
+        db.execute("CREATE MATERIALIZED VIEW more AS SELECT k, SUM(v) AS v FROM s [RANGE 30 SECONDS] GROUP BY k")
+        since = db.complete_since("more")
+        assert since is not None and since.replace(tzinfo=UTC).timestamp() > 60, key
+        db.close()
+        for path in (tmp_path / "point", tmp_path / "out"):
+            path.rename(path.with_name(f"{path.name}-{key}"))
+
+
+def test_a_view_that_is_a_part_of_a_running_one(connect: Connect, tmp_path: Path) -> None:
+    rows = put(tmp_path, 1, 30)
+    inner = "SELECT k, SUM(v) AS n FROM s [RANGE 6 SECONDS] GROUP BY k"
+    outer = f"CREATE MATERIALIZED VIEW o AS SELECT n, COUNT(*) AS groups FROM ({inner}) GROUP BY n;"
+    db, whole = started(connect(FILES + outer)), reference(f"{S};{outer}", rows)
+    for one in (db, whole):
+        one.execute(f"CREATE MATERIALIZED VIEW i AS {inner}")
+    assert answer(db, "i") == answer(whole, "i") == answer(reference(f"{S};CREATE MATERIALIZED VIEW i AS {inner}", rows), "i")
+    whole.push("s", put(tmp_path, 30, 40))
+    db.drain()
+    for view in "oi":
+        assert answer(db, view) == answer(whole, view) != Counter(), view
+
+
+def test_a_view_is_replaced_without_a_gap(connect: Connect, tmp_path: Path) -> None:
+    rows = put(tmp_path, 1, 30)
+    db, whole = started(connect(FILES + KEPT)), reference(f"{S};{KEPT}", rows)
+    for one in (db, whole):
+        one.execute("CREATE OR REPLACE MATERIALIZED VIEW kept (key, least) AS SELECT k, MIN(v) FROM s [RANGE 20 SECONDS] GROUP BY k")
+    assert answer(db, "kept") == answer(whole, "kept") != Counter()
+    assert db.complete_since("kept") == whole.complete_since("kept")
+    with pytest.raises(SashError, match='"nobody" was not read'):
+        db.execute("CREATE STREAM nobody (ts TIMESTAMP) TIMESTAMP BY ts; CREATE OR REPLACE MATERIALIZED VIEW kept AS SELECT * FROM nobody")
+    whole.push("s", put(tmp_path, 30, 40))
+    db.close()
+    db = started(connect(FILES + KEPT))
+    assert answer(db, "kept") == answer(whole, "kept") != Counter()
+    assert Counter(pq.read_table(tmp_path / "out/kept.changes.parquet").column("_ts").to_pylist()) == Counter(
+        whole.changes("kept").column("_ts").to_pylist()
+    )
+
+
+def test_a_table_is_read_by_another_key(connect: Connect, tmp_path: Path) -> None:
+    rows = put(tmp_path, 1, 30)
+    fill = "INSERT INTO t VALUES ('a', 'Ann'), ('b', 'Bob'), ('c', 'Ann');"
+    db, whole = connect(f"{FILES}{T};{fill}{NAMES}"), reference(f"{S};{T};{fill}{NAMES}", rows)
+    started(db)
+    for one in (db, whole):
+        one.execute("CREATE MATERIALIZED VIEW groups AS SELECT name, COUNT(*) AS n FROM t GROUP BY name")
+        one.execute("CREATE MATERIALIZED VIEW total AS SELECT COUNT(*) AS n FROM t")
+    for _ in range(2):
+        db.drain()
+        for view in ("groups", "total", "names"):
+            assert answer(db, view) == answer(whole, view) != Counter(), view
+        for one in (db, whole):
+            one.execute("DELETE FROM t WHERE k = 'a'; INSERT INTO t VALUES ('d', 'Dan'); UPDATE t SET name = 'Bea' WHERE k = 'b'")
+
+
+def test_a_restart_knows_all_that_was_declared_since(connect: Connect, tmp_path: Path) -> None:
+    put(tmp_path, 1, 9)
+    (tmp_path / "u").symlink_to(tmp_path / "s")
+    db = started(connect(FILES + KEPT))
+    db.execute(f"CREATE VIEW odd AS SELECT k, v FROM s [RANGE 20 SECONDS] WHERE v = 1; {T}; INSERT INTO t VALUES ('a', 'Ann')")
+    db.execute(S.replace("STREAM s", "STREAM u") + " WITH (format = 'csv', path = 'u')")
+    db.execute("CREATE AGGREGATE spread(x INT) RETURNS INT AS MAX(x) - MIN(x)")
+    db.execute("CREATE MATERIALIZED VIEW `my odd ones` (`key`, `how many`) AS SELECT k, COUNT(*) FROM odd GROUP BY k")
+    db.execute(f"{NAMES} CREATE MATERIALIZED VIEW `select` AS SELECT k, spread(v) AS v FROM u [RANGE 5 SECONDS] GROUP BY k")
+    db.drain()
+    views = ("kept", "my odd ones", "names", "select")
+    before = {view: answer(db, view) for view in views}
+    assert all(before.values()) and all("how many" in row for row in before["my odd ones"])
+    for said in (FILES + KEPT, f"{FILES}{KEPT}{T};"):
+        db.close()
+        db = started(connect(said))
+        assert {view: answer(db, view) for view in views} == before
+    db.execute("DELETE FROM t; DROP VIEW `my odd ones`")
+    db.drain()
+    assert not answer(db, "names")
+
+
+def test_a_view_of_the_same_name_has_nothing_of_the_old_one(connect: Connect, tmp_path: Path) -> None:
+    """Also not what a batch says that was cut off before the old one was dropped."""
+    put(tmp_path, 1, 9)
+    db = started(connect(FILES + KEPT))
+    put(tmp_path, 9, 20)
+    query_of(db).crash = (1, 1)
+    with pytest.raises(Crash):
+        db.drain()
+    db.stop()
+    text = "CREATE MATERIALIZED VIEW kept AS SELECT v, MAX(k) AS n FROM s [RANGE 20 SECONDS] GROUP BY v"
+    db.execute("DROP VIEW kept")
+    db.execute(text)
+    put(tmp_path, 20, 23)
+    started(db)
+    expected = answer(db, "kept")
+    db.close()
+    assert answer(started(connect(FILES + text)), "kept") == expected != Counter()
+    assert set(pq.read_schema(tmp_path / "out/kept.changes.parquet/batch-none.parquet").names) == {"_op", "_ts", "v", "n"}

@@ -32,7 +32,7 @@ from sash.runtime.progress import Progress
 from sash.session import parse_instant
 from sash.sources.batches import batches
 from sash.sources.read import read
-from sash.spark.frame_streams import check_declared, check_streaming, declaration
+from sash.spark.frame_streams import check_declared, check_streaming, declaration, loaded
 from sash.spark.host import SparkHost
 from sash.spark.trials import shown
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
@@ -253,8 +253,7 @@ class SparkDatabase(Declarations):
                     "add WITH (format = …, path = …), or connect a DataFrame with stream()",
                 )
             if form is not None and form.lower() not in FILE_FORMATS:
-                options = {key: value for key, value in stream.options if key != "format"}
-                frames[stream.name] = spark.readStream.format(form).options(**options).load()
+                frames[stream.name] = loaded(spark, stream, form)
         return frames
 
     def _define(self, statement: Definition) -> None:

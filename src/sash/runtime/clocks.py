@@ -11,7 +11,7 @@ from sash.logical.streams import StreamSpec
 from sash.physical.job import Job
 from sash.physical.specs import TIME, PortSpec
 from sash.runtime.packets import Cargo, Packet
-from sash.runtime.stream_clock import StreamClock
+from sash.runtime.stream_clock import StreamClock, note_rows
 from sash.runtime.told_time import ToldTime
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Arena
@@ -44,6 +44,11 @@ class Clocks:
     def unread(self, stream: StreamSpec, first: int | None, greatest: int | None) -> None:
         """Rows came of a stream that no view reads."""
         StreamClock(stream, self._arena.scope("streams").scope(stream.name)).saw(first, greatest)
+
+    def unread_split(self, stream: str, first: int | None, greatest: int | None) -> None:
+        """The same, where nothing is known of the stream but its name."""
+        if first is not None and greatest is not None:
+            note_rows(self._arena.scope("streams").scope(stream), first, greatest)
 
     @property
     def event_time(self) -> int:

@@ -274,6 +274,9 @@ class Shard:
         for packet in packets:
             if packet.cargo in (Cargo.SPLIT, Cargo.ROWS) and packet.name in self._clocks.streams:
                 by_order.setdefault((packet.name, packet.order), []).append(packet)
+            elif packet.cargo is Cargo.SPLIT:
+                facts = packet.facts()
+                self._clocks.unread_split(packet.name, facts["first"], facts["greatest"])
         for (name, order), group in sorted(by_order.items()):
             splits = [packet.facts() for packet in group if packet.cargo is Cargo.SPLIT]
             if order % CHUNKS == 0 and any(facts.get("change") for facts in splits):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sash.deltas import Int64s
 from sash.logical.streams import Stamp, StreamSpec
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Scope
@@ -21,9 +22,7 @@ class StreamClock:
     def __init__(self, spec: StreamSpec, scope: Scope) -> None:
         self._spec = spec
         self.has_time = not spec.is_table  # nobody waits for a table, nor for a stream that takes the time of others
-        self._registers = scope.array("clock", 4)
-        if not self._registers[3]:
-            self._registers[:] = (BEGINNING, FOREVER, BEGINNING, 1)
+        self._registers = _registers(scope)
 
     @property
     def clock(self) -> int:
@@ -82,3 +81,18 @@ class StreamClock:
 
     def advance(self, clock: int) -> None:
         self._registers[ADVANCED] = max(int(self._registers[ADVANCED]), clock)
+
+
+def note_rows(scope: Scope, first: int, greatest: int) -> None:
+    """Rows came that nobody reads: a later clock of their stream begins after them."""
+    registers = _registers(scope)
+    if registers[FIRST] == FOREVER:
+        registers[FIRST] = first
+    registers[GREATEST] = max(int(registers[GREATEST]), greatest)
+
+
+def _registers(scope: Scope) -> Int64s:
+    registers = scope.array("clock", 4)
+    if not registers[3]:
+        registers[:] = (BEGINNING, FOREVER, BEGINNING, 1)
+    return registers

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from sash.errors import SashError, choices
 from sash.logical.streams import StreamSpec
 from sash.schema import TIMESTAMP
+from sash.spark.failures import reason
 from sash.sql.places import quoted
 from sash.sql.type_names import parse_type
 
@@ -20,6 +21,18 @@ def check_streaming(name: str, frame: object) -> None:
             f'the DataFrame of "{name}" is not a streaming one',
             "make it by spark.readStream; files and INSERT INTO a table need no DataFrame",
         )
+
+
+def loaded(spark: SparkSession, stream: StreamSpec, form: str) -> DataFrame:
+    """The DataFrame of a stream that is read in a format which Spark knows."""
+    options = {key: value for key, value in stream.options if key != "format"}
+    try:
+        return spark.readStream.format(form).options(**options).load()
+    except Exception as failure:
+        raise SashError(
+            f'Spark cannot read stream "{stream.name}" in the format "{form}": {reason(str(failure))}',
+            "see its format and its options in CREATE STREAM … WITH (…)",
+        ) from failure
 
 
 def declaration(name: str, frame: DataFrame, timestamp: str | None, delay: str | None, idle_after: str | None) -> str:

@@ -32,13 +32,16 @@ def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:
         context = TaskContext.get()
         assert context is not None
         came = list(batches)
-        result = convert(stream, pa.Table.from_batches(came) if came else stream.schema.arrow.empty_table())
+        names = list(stream.schema.names)
+        rows = pa.Table.from_batches(came).rename_columns(names) if came else stream.schema.arrow.empty_table()
+        result = convert(stream, rows)
         observer = StreamObserver(stream)
         observer.saw(result.batch)
         packets = pack_split(job, stream, context.partitionId(), result.batch, result.dead, None)
         yield from to_batches([*packets, sample(observer)])
 
-    return frame.select(*map(quoted, stream.schema.names)).mapInArrow(pack, SPARK_SCHEMA)
+    columns = [frame[quoted(name)].alias(f"c{place}") for place, name in enumerate(stream.schema.names)]
+    return frame.select(*columns).mapInArrow(pack, SPARK_SCHEMA)  # which cannot find a name with a dot in it
 
 
 def _check(stream: StreamSpec, frame: DataFrame) -> None:

@@ -351,7 +351,8 @@ class SparkHost:
         while self._query is query:
             time.sleep(POLL)
             with self._between_batches:
-                for stream, clock in self._idle.advances(time.time_ns() // 1000).items() if self._idle.is_set else ():
+                is_watched = self._query is query and self._idle.is_set
+                for stream, clock in self._idle.advances(time.time_ns() // 1000).items() if is_watched else ():
                     self._checkpoint.ask({"advance": clock, "stream": stream})
 
     @property
@@ -385,4 +386,5 @@ class SparkHost:
         try:
             yield
         except StreamingQueryException as failure:
-            raise explain(failure) from None
+            told = explain(failure)
+            raise told from told.__cause__

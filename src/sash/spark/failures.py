@@ -9,7 +9,7 @@ from sash.errors import SashError
 # The last line of a Python traceback names the class; the message goes on until Java's part begins.
 _END = r"\n\s*at |\n\n|\nDriver stacktrace|\nJVM stacktrace| SQLSTATE|\Z"
 _OURS = re.compile(rf"^sash\.errors\.\w+: (.*?)(?={_END})", re.S | re.M)
-_PYTHONS = re.compile(r"^(?!py4j\.|pyspark\.|org\.|java\.|scala\.)([A-Za-z_][\w.]*(?:Error|Exception): .*?)(?: SQLSTATE.*)?$", re.M)
+_PYTHONS = re.compile(r"^(?!(?:py4j|pyspark|org|java|scala)\.)([A-Za-z_][\w.]*(?:Error|Exception): .*?)(?: SQLSTATE.*)?$", re.M)
 _SPARKS = re.compile(r"^Caused by: [\w.$]+: (.*?)(?: SQLSTATE.*)?$", re.M)
 _CODES = re.compile(r"\[(?!STREAM_FAILED|FOREACH_BATCH)[A-Z_.0-9]+\] .*?(?= SQLSTATE|$)", re.M)
 

@@ -28,6 +28,15 @@ def test_tables_come_before_streams_and_changes_of_the_job(
     assert len(answer(db, "kept")) == 4
 
 
+def test_a_job_may_begin_before_its_first_row(connect: Connect, tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    db = started(connect(FILES + KEPT))
+    assert not answer(db, "kept")
+    put(tmp_path, 1, 9)
+    db.drain()
+    assert len(answer(db, "kept")) == 4
+
+
 def test_calls_in_the_wrong_order(connect: Connect, tmp_path: Path) -> None:
     put(tmp_path, 1, 9)
     db = connect(FILES + KEPT)

@@ -134,3 +134,17 @@ def test_views_of_a_running_view_begin_with_what_it_holds(spark: SparkSession, t
         assert changes(tmp_path, view) == in_order(reference.changes(view).to_pylist()), view
         assert in_order(db.view(view).to_pylist()) == in_order(reference.view(view).to_pylist()), view
     db.close()
+
+
+def test_a_job_begins_before_its_first_file_and_drain_waits_for_the_last(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    db = connected(spark, tmp_path)
+    db.start()
+    db.drain()
+    assert db.view("a").to_pylist() == []
+    for number in range(3):
+        put(tmp_path, number)
+        db.drain()
+        assert db._started().progress.rows == 10 * (number + 1)
+    assert len(db.view("a").to_pylist()) == 3
+    db.close()

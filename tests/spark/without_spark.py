@@ -20,9 +20,9 @@ from sash.runtime.packing import to_everyone
 from sash.spark.arenas import BEFORE_ALL, run_lock
 from sash.spark.host import SparkHost
 from sash.spark.keeper import Keeper
-from sash.spark.offsets import Offset, offset_of, packets_of, shares
-from sash.spark.planner import Planner
+from sash.spark.offsets import offset_of
 from sash.spark.settings import from_text, to_text
+from sash.spark.source import SashReader
 from sash.spark.stage import _place
 from sash.spark.wire import from_batch, to_batches
 from sash.spark_database import SparkDatabase
@@ -63,30 +63,35 @@ class Query:
 
     def __init__(self, host: PlayedHost, is_bounded: bool) -> None:
         self._host = host
-        self._job, self._settings = from_text(to_text(host.steering.first, host._settings))
+        text = to_text(host.steering.first, host._settings)
+        self._job, self._settings = from_text(text)
         self._levels = host.steering.newest.levels
-        self._planner = Planner(self._job, self._settings)
+        self._reader = SashReader(text)
         if is_bounded:
-            self._planner.look_once()
+            self._reader.prepareForTriggerAvailableNow()
         self._log = self._settings.checkpoint.child("spark")
         self.crash: tuple[int, int] | None = None  # level and shard of a task that fails
 
     def step(self) -> bool:
-        """Run a batch; False if there is none to run."""
+        """Run a batch; False if there is none to run. Spark runs the first one, whatever the source says."""
         done, begun = self._last("commits"), self._last("offsets")
-        offset = offset_of(self._settings.checkpoint, max(done, begun)) or Offset()
-        if begun <= done:
-            self._planner._looked = 0.0
-            start, offset = offset, self._planner.next(offset)
-            if offset == start:
+        start, end = self._offset(done), self._offset(begun)
+        if begun == done:
+            self._reader._planner._looked = 0.0
+            end = self._reader.latestOffset(start, None)  # type: ignore[arg-type]
+            if end == start and done >= 0:
                 return False
-            self._log.child("offsets").put(str(done + 1), [json.dumps(offset.to_json()).encode()])
-        job = self._planner.job_at(offset.job)
-        packets = [packet for share in shares(job, offset) for packet in packets_of(job, share, self._settings.checkpoint)]
-        told = through_levels(packets, job, self._levels, lambda *task: self._answer(done + 1, *task))
+            self._log.child("offsets").put(str(done + 1), [json.dumps(end).encode()])
+        read = (self._reader.read(partition) for partition in self._reader.partitions(start, end))
+        packets = [packet for batches in read for batch in batches for packet in from_batch(batch)]
+        told = through_levels(packets, self._job, self._levels, lambda *task: self._answer(done + 1, *task))
         self._host._take(Told(told), done + 1)  # type: ignore[arg-type]
         self._log.child("commits").put(str(done + 1), [b"{}"])
         return True
+
+    def _offset(self, batch: int) -> dict[str, Any]:
+        found = offset_of(self._settings.checkpoint, batch)
+        return self._reader.initialOffset() if found is None else found.to_json()
 
     def processAllAvailable(self) -> None:
         while self.step():

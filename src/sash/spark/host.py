@@ -45,7 +45,7 @@ from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import offset_of
 from sash.spark.outputs import folder_of, prepare_outputs, write_answer
 from sash.spark.pipeline import collected, configured, look, streaming
-from sash.spark.planner import is_file_stream
+from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
 from sash.spark.starting import started
@@ -56,6 +56,7 @@ from sash.spark.watching import Watch
 
 ENGINE = ""  # the name of the facts of an engine
 POLL = 0.2  # seconds between two looks at a running query
+MARGIN = 0.05  # seconds that a look for files may take
 ALWAYS = {"processingTime": "0 seconds"}
 NAME = "sash"  # of the query, in Spark
 
@@ -146,6 +147,8 @@ class SparkHost:
         """Wait until all input that is there now, and all that was asked, has been answered."""
         if self._query is None:
             raise SashError("the job does not run, so nothing would be waited for", "call start() first")
+        if any(is_file_stream(stream, self._frames) for stream in self.job.streams):
+            time.sleep(LOOK_EVERY + MARGIN)  # until the files that are there now have been seen
         with self._explained():
             self._query.processAllAvailable()
 

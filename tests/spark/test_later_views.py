@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from without_spark import Crash, connected, query_of
@@ -166,3 +167,51 @@ def test_a_view_of_the_same_name_has_nothing_of_the_old_one(connect: Connect, tm
     db.close()
     assert answer(started(connect(FILES + text)), "kept") == expected != Counter()
     assert set(pq.read_schema(tmp_path / "out/kept.changes.parquet/batch-none.parquet").names) == {"_op", "_ts", "v", "n"}
+
+
+class Product:
+    """Of the values."""
+
+    def create(self) -> int:
+        return 1
+
+    def accumulate(self, state: int, value: int) -> int:
+        return state * (value + 1)
+
+    def finish(self, state: int) -> float:
+        return float(state)
+
+
+def test_a_view_with_code_of_the_user_goes_on_when_others_come(connect: Connect, tmp_path: Path) -> None:
+    """A job on record has another copy of the code, under the same name."""
+    code = "CREATE MATERIALIZED VIEW code AS SELECT k, SUM(twice(v)) AS v, product(v) AS p FROM s [RANGE 20 SECONDS] GROUP BY k;"
+
+    def registered(db: SparkDatabase | Database, sql: str) -> SparkDatabase | Database:
+        twice = lambda values: pc.multiply(values, 2)  # noqa: E731
+        db.register("twice", twice, "INT", ["INT"])
+        db.register("product", type("Product", (Product,), {}), "DOUBLE")
+        db.execute(sql)
+        return db
+
+    rows = put(tmp_path, 1, 9)
+    whole = registered(Database(), f"{S};{code}")
+    assert isinstance(whole, Database)
+    whole.push("s", rows)
+    db = registered(connect(""), FILES + code)
+    assert isinstance(db, SparkDatabase)
+    started(db)
+    for one in (db, whole):
+        one.execute(f"CREATE MATERIALIZED VIEW later AS SELECT MAX(twice(v)) AS v FROM s [RANGE 9 SECONDS]; {KEPT}")
+    whole.push("s", put(tmp_path, 9, 30))
+    db.drain()
+    for view in ("code", "kept"):
+        assert answer(db, view) == answer(whole, view) != Counter(), view
+    db.close()
+    db = registered(connect(""), FILES + code)
+    assert isinstance(db, SparkDatabase)
+    started(db)
+    whole.push("s", put(tmp_path, 30, 33))
+    db.execute("DROP VIEW later")
+    db.drain()
+    for view in ("code", "kept"):
+        assert answer(db, view) == answer(whole, view) != Counter(), view

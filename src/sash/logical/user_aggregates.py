@@ -31,7 +31,7 @@ class UserAggregate:
 
     name: str
     type: Type
-    implementation: Callable[[], Any] = field(repr=False)  # a plan is known by its text, after a restart too
+    implementation: Callable[[], Any] = field(repr=False, compare=False)  # a plan is known by its text, after a restart too
 
     def __post_init__(self) -> None:
         if self.type.kind is Kind.ARRAY:

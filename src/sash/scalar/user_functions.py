@@ -24,7 +24,7 @@ class UserFunction:
     name: str
     parameters: tuple[Type, ...]
     type: Type
-    implementation: Callable[..., pa.Array] = field(repr=False)  # a plan is known by its text, after a restart too
+    implementation: Callable[..., pa.Array] = field(repr=False, compare=False)  # a plan is known by its text, after a restart too
 
     def __call__(self, arguments: Sequence[pa.Array], length: int) -> pa.Array:
         """The results; raises what the user's code raises, or a SashError if they are not what was declared."""

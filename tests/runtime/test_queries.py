@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 
 import sash
 from sash.errors import SashError
+from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.shard import Shard
+from sash.schema import SECOND
+from sash.state.arena import Arena
 from sash.testing import from_arrow, show
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts;"
@@ -247,3 +252,14 @@ def test_a_view_shows_every_change_of_a_table_at_once() -> None:
     assert rows_of(db, "j") == []
     db.execute("INSERT INTO t VALUES ('b', 'Bea')")
     assert rows_of(db, "j") == ["{'name': 'Bea'}"]
+
+
+def test_rows_that_came_while_nobody_read_their_stream_are_told_of() -> None:
+    """As on Spark, where a DataFrame goes on when its last view is dropped."""
+    db = connected(COUNTS)
+    job = db.planned(1)
+    shard = Shard(replace(job, remembers=True), 1, 0, Arena.anonymous())
+    shard.change(replace(job.without_view("a"), remembers=True))
+    shard.step([Packet(1, 0, Cargo.SPLIT, "s", -1, 0, facts_body({"rows": 2, "first": 4, "greatest": 7}))])
+    shard.change(replace(job, remembers=True))
+    assert shard.complete_since(job.views[0].spec) == 7 + 1 + 9 * SECOND

@@ -98,7 +98,11 @@ class Query:
             pass
 
     def exception(self) -> None:
-        self.processAllAvailable()
+        """Who asks in the middle of a statement waits for its batch: a task that crashed is tried again."""
+        try:
+            self.processAllAvailable()
+        except Crash:
+            self.processAllAvailable()
 
     def awaitTermination(self, seconds: float) -> bool:
         self.processAllAvailable()

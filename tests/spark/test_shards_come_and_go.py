@@ -122,7 +122,7 @@ class Run:
         return checked
 
 
-@pytest.mark.parametrize("seed", [101, 102, 125])
+@pytest.mark.parametrize("seed", [102, 125])
 def test_views_come_and_go_on_shards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int) -> None:
     run = Run(monkeypatch, tmp_path, seed)
     run.play()

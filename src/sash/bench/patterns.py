@@ -34,7 +34,7 @@ from sash.state.arena import Arena
 from sash.state.interner import Interner
 
 STRATEGIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
-STEP = 1 << 14  # rows of each stream that are worked off at once
+STEP = 1 << 16  # rows of each stream that are worked off at once
 
 
 @dataclass(frozen=True)

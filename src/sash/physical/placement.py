@@ -21,10 +21,6 @@ from sash.logical.nodes import (
     Aggregate,
     Combination,
     Combine,
-    Deletions,
-    Emit,
-    Filter,
-    Insertions,
     Join,
     Minus,
     Plan,
@@ -37,7 +33,6 @@ from sash.logical.nodes import (
     Top,
     Window,
     WindowKind,
-    WindowSpec,
     inputs,
     scans,
 )
@@ -51,35 +46,26 @@ from sash.logical.unnest import Unnest
 from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import suit_the_pattern, tell_the_time, wait_for_input
 from sash.physical.group_specs import GroupBySpec, TopSpec
+from sash.physical.in_place import count_window, in_place, in_stream_order, signed, time_window
 from sash.physical.over import OverSpec
-from sash.physical.paced import PacedSpec
 from sash.physical.pair_specs import JoinSpec, LookupSpec, SequenceSpec, SignedJoinSpec, SignedLookupSpec
 from sash.physical.reached import ReachedSpec, time_port
 from sash.physical.set_specs import CombineSpec, MinusSpec, UnionAllSpec
 from sash.physical.specs import (
     TIME,
     BeginSpec,
-    CountWindowSpec,
-    DeletionsSpec,
     EmitSpec,
-    ExpireSpec,
     FilterSpec,
-    InsertionsSpec,
-    JumpingWindowSpec,
-    PartitionWindowSpec,
     PortSpec,
     ProjectSpec,
-    SnapshotsSpec,
     Spec,
     TableChangesSpec,
-    TimeWindowSpec,
     beginning,
 )
 from sash.physical.spread import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.physical.ticks import TicksSpec, single_row
 from sash.physical.unnest import UnnestSpec
 from sash.scalar.nodes import Column
-from sash.schema import FOREVER, MICROSECOND
 
 FEW = 1 << 16  # first rows that are worth finding on every shard before they are sent to one
 
@@ -125,11 +111,6 @@ _STRATEGIES: dict[Expiry, Callable[[Spec], Spec]] = {
     Expiry.PIGGYBACK: partial(tell_the_time, merges=True),
     Expiry.INPUT_TRIGGERED: wait_for_input,
 }
-
-
-def signed(spec: Spec) -> Spec:
-    """Rows that never leave are signed changes as they are."""
-    return ExpireSpec(spec) if spec.pattern in (Pattern.WEAKEST, Pattern.WEAK) else spec
 
 
 class Placement:
@@ -192,21 +173,14 @@ class Placement:
             return Placed(single_row(at_least), at_least, ((),))
         # What is shown at an instant depends on the rows of all shards.
         below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
-        return replace(below, spec=_in_place(plan, below.spec))
+        return replace(below, spec=in_place(plan, below.spec))
 
     def _window(self, plan: Window, request: Request, at_least: int) -> Placed:
-        spec = plan.spec
-        if spec.kind is WindowKind.ROWS:
-            below = self.place(plan.input, within(spec.partition), at_least)
-            stream = _met(plan, _in_stream_order(below.spec))
-            if spec.partition:
-                return replace(below, spec=PartitionWindowSpec(stream, spec.size, spec.partition))
-            return replace(below, spec=CountWindowSpec(stream, spec.size, spec.slide or 1))
-        below = _in_time(plan, self.place(plan.input, request, at_least))
-        window: Spec = TimeWindowSpec(_met(plan, below.spec), _size(spec))
-        if spec.kind is WindowKind.RANGE and spec.slide:
-            window = JumpingWindowSpec(_met(plan, below.spec), spec.size, spec.slide)
-        return replace(below, spec=signed(window) if self._expiry is Expiry.NEGATIVE else window)
+        counts = plan.spec.kind is WindowKind.ROWS
+        below = self.place(plan.input, within(plan.spec.partition) if counts else request, at_least)
+        window = count_window(plan, below.spec) if counts else time_window(plan, below)
+        is_negative = self._expiry is Expiry.NEGATIVE and not counts
+        return replace(below, spec=signed(window) if is_negative else window)
 
     def _project(self, plan: Project, request: Request, at_least: int) -> Placed:
         sources = [e.index if isinstance(e, Column) else None for e in plan.expressions]
@@ -267,7 +241,7 @@ class Placement:
     def _sequence(self, plan: Sequence, at_least: int) -> Placed:
         left, right = self._keyed_sides(plan, at_least)
         spec = SequenceSpec(
-            _in_stream_order(left.spec), _in_stream_order(right.spec), plan.left_keys, plan.right_keys, plan.pairing,
+            in_stream_order(left.spec), in_stream_order(right.spec), plan.left_keys, plan.right_keys, plan.pairing,
             plan.within, plan.residual,
         )
         return Placed(spec, left.level, _keys_of_pairs(plan, left, right))
@@ -349,34 +323,6 @@ def _streams(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted(beginning(scan.name, scan.stamped_by) for scan in scans(plan) if not scan.is_table))
 
 
-def _in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:
-    """Operators that leave rows where they are."""
-    if isinstance(plan, Filter):
-        return FilterSpec(below, plan.predicate)
-    if isinstance(plan, Emit):
-        return EmitSpec(signed(below), plan.period)
-    if isinstance(plan, Insertions):
-        return InsertionsSpec(signed(below))
-    return DeletionsSpec(signed(below)) if isinstance(plan, Deletions) else SnapshotsSpec(signed(below))
-
-
-def _in_stream_order(spec: Spec) -> Spec:
-    """An exchange mixes the rows of an instant; those of a derived stream are in the order of the full row."""
-    is_exchanged = isinstance(spec, PortSpec) and spec.source is not None
-    return InsertionsSpec(spec) if is_exchanged else spec
-
-
-def _in_time(plan: Window, below: Placed) -> Placed:
-    """Rows of tables alone would leave a window at once, since nobody waits for tables: they follow the clock of NOW()."""
-    is_timed = plan.spec.kind is not WindowKind.UNBOUNDED and all(scan.is_table for scan in scans(plan))
-    return replace(below, spec=PacedSpec(below.spec, time_port(below.level))) if is_timed else below
-
-
-def _met(plan: Window, stream: Spec) -> Spec:
-    """The rows of a stream that the window takes in."""
-    return stream if plan.condition is None else FilterSpec(stream, plan.condition)
-
-
 def _keys_of_pairs(plan: Join | Sequence, left: Placed, right: Placed) -> tuple[tuple[int, ...], ...]:
     shift = len(plan.left.schema)
     return (*left.keys, *(tuple(shift + column for column in key) for key in right.keys))
@@ -394,12 +340,6 @@ def _scan(plan: Scan, request: Request, at_least: int) -> Placed:
         at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table, plan.since, stamped_by=plan.stamped_by
     )
     return Placed(port, at_least, (request.columns,))
-
-
-def _size(spec: WindowSpec) -> int:
-    if spec.kind is WindowKind.NOW:
-        return MICROSECOND
-    return FOREVER if spec.kind is WindowKind.UNBOUNDED else spec.size
 
 
 def _through(request: Request, sources: list[int | None], width: int) -> Request:

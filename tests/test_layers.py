@@ -73,3 +73,11 @@ def test_every_layer_is_in_the_list() -> None:
 @pytest.mark.parametrize("path", sorted((PACKAGE / "testing").glob("*.py")), ids=lambda path: path.name)
 def test_the_oracle_is_independent_of_the_engine(path: Path) -> None:
     assert not imported_layers(path) & {"spark", "runtime", "operators", "state", "kernels", "physical", "optimizer"}
+
+
+def test_tests_outside_packages_have_names_of_their_own() -> None:
+    """Two files of one name would be one module to pytest."""
+    folder = Path(__file__).parent
+    files = [path for path in folder.rglob("test_*.py") if not (path.parent / "__init__.py").exists()]
+    names = [path.name for path in files]
+    assert sorted(names) == sorted(set(names))

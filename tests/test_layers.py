@@ -9,7 +9,7 @@ import pytest
 import sash
 
 ORDER = (
-    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "answer", "tables", "replan", "declare", "queries", "spark",
+    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "tables", "replan", "declare", "answer", "queries", "spark",
     "sources", "runtime",
     "operators", "state", "kernels", "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "errors",
 )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sash.answer import in_order
 from sash.errors import SashError, choices
 from sash.logical.explain import explain_patterns
 from sash.logical.nodes import Plan, scans
@@ -234,6 +235,10 @@ class Declarations(ABC):
             known = choices(view.name for view in self.catalog.views.values())
             raise SashError(f'unknown view "{name}"', f"views are: {known}")
         return found
+
+    def _presented(self, view: str, rows: pa.Table) -> pa.Table:
+        """The rows of a view as users see them."""
+        return in_order(rows, self._view(view).plan)
 
     def _kept_view(self, name: str) -> str:
         """The name of a materialized view as it was written."""

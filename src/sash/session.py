@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.answer import Answer, in_order
+from sash.answer import Answer
 from sash.declare import Declarations
 from sash.errors import SashError
 from sash.logical.streams import Stamp, StreamSpec
@@ -125,7 +125,7 @@ class Database(Declarations):
     def view(self, name: str) -> Answer:
         """The answer over all rows taken in so far."""
         found = self._kept_view(name)
-        return Answer(in_order(self._running().view(found), self._view(found).plan))
+        return Answer(self._presented(found, self._running().view(found)))
 
     def changes(self, name: str) -> pa.Table:
         """All changes of a view that are final, in order: _op, _ts, then its columns."""
@@ -191,7 +191,7 @@ class Database(Declarations):
     def final(self, name: str) -> pa.Table:
         """The answer as far as it is final."""
         found = self._kept_view(name)
-        return in_order(self._running().final(found), self._view(found).plan)
+        return self._presented(found, self._running().final(found))
 
     def _packets(self, split: Split) -> Iterable[Packet]:
         spec = self._stream(split.stream)
@@ -223,9 +223,8 @@ class Database(Declarations):
         known = {stream.name for stream in self._job.streams}
         if replaces is not None:
             self.queries.remove(replaces)
-            self._job = self._job.without_view(replaces)
         self.queries.add(placed, view.plan)
-        job, schedules = self._job.with_view(placed, self.catalog.streams.values()), self._all_schedules()
+        job, schedules = self._job.with_view(placed, self.catalog.streams.values(), replaces), self._all_schedules()
         self._job = job if job.schedules == schedules else replace(job, schedules=schedules)
         if self._host is not None:
             new = {name: table.rows() for name, table in self._tables.items() if not (self._job.remembers and name in known)}

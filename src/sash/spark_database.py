@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sash.answer import Answer, in_order
+from sash.answer import Answer
 from sash.declare import Declarations
 from sash.errors import SashError
 from sash.logical.nodes import Plan
@@ -132,7 +132,7 @@ class SparkDatabase(Declarations):
 
     def write_answers(self) -> None:
         """Write the answer of every view into the output folder."""
-        self._started().write_final(lambda name, rows: in_order(rows, self._view(name).plan))
+        self._started().write_final(self._presented)
 
     def metrics(self) -> dict[str, Any]:
         """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
@@ -146,7 +146,7 @@ class SparkDatabase(Declarations):
     def view(self, name: str) -> Answer:
         """The live answer."""
         found = self._kept_view(name)
-        return Answer(in_order(self._started().view(found), self._view(found).plan))
+        return Answer(self._presented(found, self._started().view(found)))
 
     def changes(self, name: str) -> DataFrame:
         """The changes of a view as a streaming DataFrame: _op, _ts, then its columns."""
@@ -274,7 +274,7 @@ class SparkDatabase(Declarations):
         streams, before = tuple(self.catalog.streams.values()), self._host.steering.newest
 
         def make(job: Job) -> Job:
-            return job.with_view(placed, streams) if replaces is None else job.replacing(replaces, placed, streams)
+            return job.with_view(placed, streams, replaces)
 
         tables = self._rows_of_new_ports(before, make(before))
         if replaces is not None:
@@ -286,8 +286,7 @@ class SparkDatabase(Declarations):
 
     def _rows_of_new_ports(self, before: Job, after: Job) -> dict[str, pa.RecordBatch]:
         """Of the tables that are read by a key by which nobody has read them so far: all their rows."""
-        had = {port.number for port in before.ports}
-        streams = {port.stream for port in after.ports if port.number not in had}
+        streams = {port.stream for port in after.new_ports(before)}
         return {one.name: self._table(one).rows() for one in after.streams if one.is_table and one.name in streams}
 
     def _view_dropped(self, name: str) -> None:

@@ -85,12 +85,18 @@ NAMES = "CREATE MATERIALIZED VIEW names AS SELECT t.name, COUNT(*) AS n FROM s [
 MORE = "CREATE MATERIALIZED VIEW more AS SELECT t.name, MAX(s.v) AS v FROM s [RANGE 7 SECONDS] s JOIN t ON s.k = t.k GROUP BY t.name"
 
 
-def test_a_view_that_needs_an_exchange_costs_one_restart(spark: SparkSession, tmp_path: Path) -> None:
+def begun(spark: SparkSession, folder: Path) -> tuple[Database, SparkDatabase]:
+    """An engine in this process that has the statements, and one that runs over the first part."""
     reference = Database()
     reference.execute(STREAM)
-    put(tmp_path, 0)
-    db = connected(spark, tmp_path)
+    put(folder, 0)
+    db = connected(spark, folder)
     db.start()
+    return reference, db
+
+
+def test_a_view_that_needs_an_exchange_costs_one_restart(spark: SparkSession, tmp_path: Path) -> None:
+    reference, db = begun(spark, tmp_path)
     runs = []
     assert db._started().job.levels == 1
     for number, statement in enumerate((NAMES, MORE)):
@@ -115,11 +121,7 @@ SIZES = "CREATE MATERIALIZED VIEW sizes AS SELECT n, COUNT(*) AS groups FROM a G
 
 
 def test_views_of_a_running_view_begin_with_what_it_holds(spark: SparkSession, tmp_path: Path) -> None:
-    reference = Database()
-    reference.execute(STREAM)
-    put(tmp_path, 0)
-    db = connected(spark, tmp_path)
-    db.start()
+    reference, db = begun(spark, tmp_path)
     for number, statement in enumerate((TOP, SIZES)):
         reference.push("s", PARTS[number])
         db.drain()

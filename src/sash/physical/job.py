@@ -101,6 +101,11 @@ class Job:
     def ports_of(self, stream: str) -> tuple[Port, ...]:
         return tuple(port for port in self.ports if port.stream == stream)
 
+    def new_ports(self, before: Job) -> tuple[Port, ...]:
+        """Those that an earlier version of the job did not have."""
+        had = {port.number for port in before.ports}
+        return tuple(port for port in self.ports if port.number not in had)
+
     @cached_property
     def twins(self) -> Mapping[str, tuple[str, ...]]:
         """Views with equal specs are computed once: the name of the first of them, and those of all."""
@@ -129,8 +134,10 @@ class Job:
         needed = {spec.base for spec in _ports(view.spec)}
         return replace(self, views=(view,), ports=tuple(port for port in self.ports if port.spec in needed))
 
-    def with_view(self, view: View, streams: Iterable[StreamSpec]) -> Job:
-        """One more view; `streams` are all that are declared."""
+    def with_view(self, view: View, streams: Iterable[StreamSpec], replaces: str | None = None) -> Job:
+        """One more view, perhaps in place of another: what both read keeps its ports. `streams` are all that are declared."""
+        if replaces is not None:
+            return self.with_view(replace(view, name=BETWEEN), streams).handed_over(replaces, BETWEEN, view.name)
         if view.spec in self._specs:
             grown = replace(self, views=(*self.views, view))
             grown.__dict__.update(first_views=self.first_views, _specs=self._specs)  # as below
@@ -151,11 +158,10 @@ class Job:
         )
         return grown
 
-    def replacing(self, name: str, view: View, streams: Iterable[StreamSpec]) -> Job:
-        """A view in place of another; what both read keeps its ports."""
-        both = self.with_view(replace(view, name=BETWEEN), streams)
-        job = both.without_view(name)
-        return replace(job, views=tuple(view if one.name == BETWEEN else one for one in job.views))
+    def handed_over(self, gone: str, heir: str, name: str) -> Job:
+        """One view goes, and another goes on under this name."""
+        job = self.without_view(gone)
+        return replace(job, views=tuple(replace(one, name=name) if one.name == heir else one for one in job.views))
 
     def without_view(self, name: str) -> Job:
         gone = self.view(name)

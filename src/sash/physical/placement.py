@@ -190,15 +190,17 @@ class Placement:
         return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, keys)
 
     def _unnest(self, plan: Unnest, request: Request, at_least: int) -> Placed:
-        width = len(plan.input.schema)
-        sources = [place if place < width else None for place in range(len(plan.schema))]
-        below = self.place(plan.input, _through(request, sources, width), at_least)
+        below = self._widened(plan, request, at_least)
         return replace(below, spec=UnnestSpec(signed(below.spec), plan.array, plan.name, plan.place_name, plan.is_outer))
 
-    def _timed(self, plan: Reached | Ticks, request: Request, at_least: int) -> Placed:
+    def _widened(self, plan: Unnest | Reached | Ticks, request: Request, at_least: int) -> Placed:
+        """The input of a plan that has its columns, and then some of its own."""
         width = len(plan.input.schema)
         sources = [place if place < width else None for place in range(len(plan.schema))]
-        below = self.place(plan.input, _through(request, sources, width), at_least)
+        return self.place(plan.input, _through(request, sources, width), at_least)
+
+    def _timed(self, plan: Reached | Ticks, request: Request, at_least: int) -> Placed:
+        below = self._widened(plan, request, at_least)
         rows, time = signed(below.spec), time_port(below.level)
         if isinstance(plan, Reached):
             return replace(below, spec=ReachedSpec(rows, time, plan.instants))

@@ -128,8 +128,7 @@ class EmbeddedHost:
         filled = self._shard.change(both)
         is_exact = self._shard.is_complete(view.spec) and _answer(filled, twin).equals(old.kept.live.rows())
         if is_exact:
-            views = tuple(view if one is twin else one for one in both.without_view(view.name).views)
-            self.job = replace(both.without_view(view.name), views=views)
+            self.job = both.handed_over(view.name, twin.name, view.name)
             self._kept[view.spec] = self._kept.pop(old.view.spec)
             self.views[view.name] = replace(old, view=view)
         self._shard.change(self.job)

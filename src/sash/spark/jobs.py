@@ -59,9 +59,7 @@ def job_at(checkpoint: Folder, number: int, first: Job) -> Job:
 
 def needs_another_query(before: Job, job: Job, frames: Collection[str]) -> bool:
     """Levels, and what is packed of DataFrames, are part of Spark's query; all else goes with the control events."""
-    had = {port.number for port in before.ports}
-    is_packed = any(port.stream in frames and port.number not in had for port in job.ports)
-    return job.levels > before.levels or is_packed
+    return job.levels > before.levels or any(port.stream in frames for port in job.new_ports(before))
 
 
 def _name(number: int) -> str:

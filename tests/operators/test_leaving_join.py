@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sash.kernels.merging import COUNT
+from sash.kernels.merging import COUNT, MERGES
 from sash.operators.leaving_join import LeavingJoin
 from sash.session import Database
 from sash.testing import Oracle
@@ -70,10 +70,24 @@ def test_copies_change_nothing(values: int, windows: tuple[int, int]) -> None:
     assert all(other.equals(changes[0]) for other in changes[1:])
 
 
-def test_most_copies_are_one_line() -> None:
-    db = played(STREAMS + VIEW.format(300, 300), 100, 9, 4)
+@pytest.mark.parametrize("pushes", [100, 1_500])
+def test_most_copies_are_one_line(pushes: int) -> None:
+    db = played(STREAMS + VIEW.format(300, 300), pushes, 9, 4)
     lines, kept = counting(the_join(db))
     assert kept > 400 and lines < kept // 4
+
+
+def test_copies_are_looked_for_while_there_are_some() -> None:
+    db = Database()
+    db.execute(STREAMS + VIEW.format(100, 100))
+    looked = []
+    for phase, values in enumerate((1, 1_000_000, 1)):
+        start = 1_000 * phase
+        db.push("a", [(start + i // 10, i % 5, i % values) for i in range(2_000)])
+        db.push("b", [(start + i // 10, i % 5, str(i % values)) for i in range(2_000)])
+        db.advance((start + 201) * SECOND)
+        looked.append([bool(log.registers[MERGES]) for log in the_join(db)._logs])
+    assert looked == [[True, True], [False, False], [True, True]]
 
 
 def test_copies_against_the_oracle() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sash.deltas import Int64s
 from sash.kernels.bare import BEFORE, KEY, NUMBER, VALUE, ask_coming, ask_leaving, emit, enter_ring, line_of
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.prefetching import FAR, NEAR, prefetch
+from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
 from sash.schema import FOREVER
 
 LEAVES_LEFT, LEAVES_RIGHT, COMES_LEFT, COMES_RIGHT = 0, 1, 2, 3
@@ -133,17 +133,26 @@ def bare_intersect(
 
 
 @inlined
+def _ask_row(rings: Int64s, side: int, row: int) -> None:
+    prefetch(rings, line_of(rings, side, row))
+
+
+@inlined
 def _ask_pairs(
     rings: Int64s, side: int, head: int, tail: int, numbers: Int64s, i: int, counts: Int64s
 ) -> None:
-    """The same for a join: soon the newest row of the other side, later the number of the key."""
+    """The same for a join: soon the second newest row of the other side, later the newest, still later the number of the key."""
     if i + FAR < len(numbers):
         prefetch(counts, numbers[i + FAR])
-        prefetch(rings, line_of(rings, 1 - side, counts[numbers[i + NEAR], 1 - side] - 1))
+        _ask_row(rings, 1 - side, counts[numbers[i + NEAR], 1 - side] - 1)
+        newest = counts[numbers[i + NEXT], 1 - side] - 1
+        _ask_row(rings, 1 - side, rings[line_of(rings, 1 - side, newest), BEFORE])
     if head + FAR < tail:
         prefetch(counts, rings[line_of(rings, side, head + FAR), NUMBER])
         near = rings[line_of(rings, side, head + NEAR), NUMBER]
-        prefetch(rings, line_of(rings, 1 - side, counts[near, 1 - side] - 1))
+        _ask_row(rings, 1 - side, counts[near, 1 - side] - 1)
+        newest = counts[rings[line_of(rings, side, head + NEXT), NUMBER], 1 - side] - 1
+        _ask_row(rings, 1 - side, rings[line_of(rings, 1 - side, newest), BEFORE])
 
 
 @inlined

@@ -207,16 +207,17 @@ def _is_settled(rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int6
 
 
 @kernel
-def find_unsettled(rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, begins: Int64s) -> int:
-    """Where the instants begin that may not be net, or not in order; how many there are."""
-    start, count = 0, 0
+def find_unsettled(rows: Int64s, ts: Int64s, weight: Int64s, lanes: Int64s, begins: Int64s) -> tuple[int, int]:
+    """Where the instants begin that may not be net, or not in order; how many there are, and the changes of the longest."""
+    start, count, longest = 0, 0, 0
     while start < len(ts):
         stop = _end_of(ts, start)
         if not _is_settled(rows, start, stop, weight, lanes):
             begins[count] = start
             count += 1
+            longest = max(longest, stop - start)
         start = stop
-    return count
+    return count, longest
 
 
 @kernel
@@ -248,29 +249,30 @@ def order_instants(
 
 
 @inlined
-def _move(rows: Int64s, ts: Int64s, weight: Int64s, start: int, stop: int, to: int) -> int:
-    """Move changes down to a place, if they are not there; the answer is where they end then."""
-    if to == start:
-        return stop
+def _copy(
+    rows: Int64s, ts: Int64s, weight: Int64s, start: int, stop: int, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int
+) -> int:
+    """Changes as they are, written from `n` on; the answer is where they end."""
     for i in range(start, stop):
-        copy_row(rows, i, rows, to)
-        ts[to], weight[to] = ts[i], weight[i]
-        to += 1
-    return to
+        copy_row(rows, i, out_rows, n)
+        out_ts[n], out_weight[n] = ts[i], weight[i]
+        n += 1
+    return n
 
 
 @kernel
 def settle_instants(
     rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
     lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
-    spare_rows: Int64s,
+    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
-    """Leave only what the instants that begin at such places really changed, in order, in place; the answer is how many changes
-    there are then. `table` is as for `net_changes`, the arrays after it are scratch with room for the longest of these instants.
+    """Of the instants that begin at such places write only what they really changed, in order, all others as they are; the
+    answer is how many changes there are then. `table` is as for `net_changes`, the arrays after it are scratch with room for the
+    longest of these instants.
     """
     n, done = 0, 0
     for start in begins:
-        n = _move(rows, ts, weight, done, start, n)
+        n = _copy(rows, ts, weight, done, start, out_rows, out_ts, out_weight, n)
         now, done = ts[start], _end_of(ts, start)
         if done - start <= FEW:
             count = _settle_few(rows, start, done, weight, orders, plain, starts, lengths, heap, places, net)
@@ -281,9 +283,7 @@ def settle_instants(
             )
         count = _leaving_first(count, places, net, spare_places, spare_net)
         for k in range(count):
-            copy_row(rows, places[k], spare_rows, k)
-        for k in range(count):
-            copy_row(spare_rows, k, rows, n)
-            ts[n], weight[n] = now, net[k]
+            copy_row(rows, places[k], out_rows, n)
+            out_ts[n], out_weight[n] = now, net[k]
             n += 1
-    return _move(rows, ts, weight, done, len(ts), n)
+    return _copy(rows, ts, weight, done, len(ts), out_rows, out_ts, out_weight, n)

@@ -25,7 +25,18 @@ from sash.kernels.join import (
     WEIGHT,
     look_ahead,
 )
-from sash.kernels.merging import COUNT, enter_merging, has_met, leave_merging, newest_counting, next_counting, standing_for
+from sash.kernels.merging import (
+    COPIES,
+    COUNT,
+    MEMORY,
+    PROBES,
+    enter_merging,
+    leave_merging,
+    newest_counting,
+    next_counting,
+    reconsider,
+    standing_for,
+)
 from sash.kernels.prefetching import prefetch
 from sash.kernels.rows import has_null
 from sash.schema import FOREVER
@@ -42,18 +53,17 @@ def head_expiry(width: int, registers: Int64s, lines: Int64s) -> int:
 
 @inlined
 def write_columns(
-    left: Int64s, i: int, l_values: int, l_width: int, right: Int64s, j: int, r_values: int, r_width: int, lanes: Int64s,
-    bits: Int64s, values: int, out: Int64s, n: int,
+    left: Int64s, i: int, right: Int64s, j: int, lanes: Int64s, bits: Int64s, shape: Int64s, out: Int64s, n: int
 ) -> None:
     """`lanes` has lines (is right, from, to), `bits` lines (is right, from lane, bit, to lane, bit). Most pairs have no NULL."""
     for k in range(len(lanes)):
         out[n, lanes[k, 2]] = right[j, lanes[k, 1]] if lanes[k, 0] else left[i, lanes[k, 1]]
     nulls = 0
-    for lane in range(values, out.shape[1]):
+    for lane in range(shape[4], shape[5]):
         out[n, lane] = 0
-    for lane in range(l_values, l_width):
+    for lane in range(shape[0], shape[1]):
         nulls |= left[i, lane]
-    for lane in range(r_values, r_width):
+    for lane in range(shape[2], shape[3]):
         nulls |= right[j, lane]
     if nulls:
         for k in range(len(bits)):
@@ -74,6 +84,47 @@ def make_ready(width: int, registers: Int64s, lines: Int64s, table: Int64s, othe
         prefetch(others, others[newest, other_width + PREVIOUS] & other_mask)
 
 
+@inlined
+def meet(
+    rows: Int64s, i: int, weight: int, row: int, ts: int, is_left: int, l_lanes: Int64s, r_lanes: Int64s, lanes: Int64s,
+    bits: Int64s, shape: Int64s, width: int, registers: Int64s, lines: Int64s, whole: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s, n: int,
+) -> tuple[int, int]:
+    """Pair a row that comes or leaves with those of the other side from one of them on. Where the output ends, and the row at
+    which it was full, or NOBODY.
+    """
+    found, first, alive = 0, NOBODY, ts if weight > 0 else ts - 1
+    while row != NOBODY:
+        other = row & (len(lines) - 1)
+        if is_left:
+            is_pair = equal_lanes(rows, i, l_lanes, lines, other, r_lanes)
+        else:
+            is_pair = equal_lanes(rows, i, r_lanes, lines, other, l_lanes)
+        if is_pair:
+            if n == len(out_ts):
+                return n, row
+            if is_left:
+                write_columns(rows, i, lines, other, lanes, bits, shape, out_rows, n)
+            else:
+                write_columns(lines, other, rows, i, lanes, bits, shape, out_rows, n)
+            out_ts[n], out_weight[n] = ts, weight * lines[other, width + COUNT]
+            n += 1
+            found += lines[other, width + COUNT] - lines[other, width + WEIGHT]
+            if first == NOBODY:
+                first = other
+            elif equal_lanes(lines, other, whole, lines, first, whole):
+                found += 1
+        row = next_counting(row, alive, width, registers[OLDEST], lines)
+    registers[PROBES] += 1
+    registers[COPIES] += found
+    return n, NOBODY
+
+
+@inlined
+def time_of(ts: Int64s, i: int) -> int:
+    return ts[i] if i < len(ts) else FOREVER
+
+
 @kernel
 def join_leaving(
     l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, l_hashes: Int64s, r_rows: Int64s, r_ts: Int64s,
@@ -82,106 +133,79 @@ def join_leaving(
     l_registers: Int64s, l_lines: Int64s, l_table: Int64s, l_copies: Int64s, r_registers: Int64s, r_lines: Int64s,
     r_table: Int64s, r_copies: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
-    """`shape` holds the numbers of value lanes: left, right, out. Stops when its output is full, with `cursor` at the event at
-    hand; is through when all arrivals, and all rows that leave before `now`, are.
+    """`shape` holds the numbers of value lanes and of lanes, left, right and out. Stops when its output is full, with `cursor` at
+    the event at hand; is through when all arrivals, and all rows that leave before `now`, are.
     """
-    l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
-    l_values, r_values, values = shape[0], shape[1], shape[2]
+    l_width, r_width = l_rows.shape[1], r_rows.shape[1]
+    i, j, row, n = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1, 0
+    comes_left, comes_right = time_of(l_ts, i), time_of(r_ts, j)
+    leaves_left, leaves_right = head_expiry(l_width, l_registers, l_lines), head_expiry(r_width, r_registers, r_lines)
     while True:
-        i, j, row, met = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1, 0
-        arrives_left = l_ts[i] if i < len(l_ts) else FOREVER
-        arrives_right = r_ts[j] if j < len(r_ts) else FOREVER
-        leaves_left, leaves_right = head_expiry(l_width, l_registers, l_lines), head_expiry(r_width, r_registers, r_lines)
-        leaves, arrives = min(leaves_left, leaves_right), min(arrives_left, arrives_right)
-        if leaves < now and leaves <= arrives:
+        leaves, comes = min(leaves_left, leaves_right), min(comes_left, comes_right)
+        if leaves < now and leaves <= comes:
             if leaves_left <= leaves_right:
                 line = l_registers[OLDEST] & (len(l_lines) - 1)
-                if cursor[CHAIN] == 0:
+                if row == NOBODY:
                     make_ready(l_width, l_registers, l_lines, r_table, r_width, r_lines)
                     hash_ = l_lines[standing_for(l_registers[OLDEST], l_width, l_lines), l_width + HASH]
                     row = newest_counting(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
-                while row != NOBODY:
-                    other = row & (len(r_lines) - 1)
-                    if equal_lanes(l_lines, line, l_lanes, r_lines, other, r_lanes):
-                        if n == len(out_ts):
-                            cursor[CHAIN] = row + 1
-                            return n
-                        write_columns(
-                            l_lines, line, l_values, l_width, r_lines, other, r_values, r_width, lanes, bits, values, out_rows, n
-                        )
-                        out_ts[n] = leaves
-                        out_weight[n] = -l_lines[line, l_width + WEIGHT] * r_lines[other, r_width + COUNT]
-                        met += r_lines[other, r_width + COUNT]
-                        n += 1
-                    row = next_counting(row, leaves - 1, r_width, r_registers[OLDEST], r_lines)
-                leave_merging(l_width, l_registers, l_lines)
-                has_met(r_registers, met)
+                n, row = meet(
+                    l_lines, line, -l_lines[line, l_width + WEIGHT], row, leaves, 1, l_lanes, r_lanes, lanes, bits, shape,
+                    r_width, r_registers, r_lines, r_whole, out_rows, out_ts, out_weight, n,
+                )
+                if row == NOBODY:
+                    leave_merging(l_width, l_registers, l_lines)
+                    leaves_left = head_expiry(l_width, l_registers, l_lines)
             else:
                 line = r_registers[OLDEST] & (len(r_lines) - 1)
-                if cursor[CHAIN] == 0:
+                if row == NOBODY:
                     make_ready(r_width, r_registers, r_lines, l_table, l_width, l_lines)
                     hash_ = r_lines[standing_for(r_registers[OLDEST], r_width, r_lines), r_width + HASH]
                     row = newest_counting(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
-                while row != NOBODY:
-                    other = row & (len(l_lines) - 1)
-                    if equal_lanes(r_lines, line, r_lanes, l_lines, other, l_lanes):
-                        if n == len(out_ts):
-                            cursor[CHAIN] = row + 1
-                            return n
-                        write_columns(
-                            l_lines, other, l_values, l_width, r_lines, line, r_values, r_width, lanes, bits, values, out_rows, n
-                        )
-                        out_ts[n] = leaves
-                        out_weight[n] = -r_lines[line, r_width + WEIGHT] * l_lines[other, l_width + COUNT]
-                        met += l_lines[other, l_width + COUNT]
-                        n += 1
-                    row = next_counting(row, leaves - 1, l_width, l_registers[OLDEST], l_lines)
-                leave_merging(r_width, r_registers, r_lines)
-                has_met(l_registers, met)
-        elif arrives == FOREVER:
-            return n
-        elif arrives_left <= arrives_right:
-            if cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
+                n, row = meet(
+                    r_lines, line, -r_lines[line, r_width + WEIGHT], row, leaves, 0, l_lanes, r_lanes, lanes, bits, shape,
+                    l_width, l_registers, l_lines, l_whole, out_rows, out_ts, out_weight, n,
+                )
+                if row == NOBODY:
+                    leave_merging(r_width, r_registers, r_lines)
+                    leaves_right = head_expiry(r_width, r_registers, r_lines)
+        elif comes == FOREVER:
+            break
+        elif comes_left <= comes_right:
+            if row == NOBODY and not has_null(l_rows, i, l_masks):
                 look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
                 enter_merging(
                     l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table, l_copies, l_whole
                 )
-                row = newest_counting(l_hashes[i], arrives, r_width, r_registers[OLDEST], r_lines, r_table)
-            while row != NOBODY:
-                other = row & (len(r_lines) - 1)
-                if equal_lanes(l_rows, i, l_lanes, r_lines, other, r_lanes):
-                    if n == len(out_ts):
-                        cursor[CHAIN] = row + 1
-                        return n
-                    write_columns(
-                        l_rows, i, l_values, l_width, r_lines, other, r_values, r_width, lanes, bits, values, out_rows, n
-                    )
-                    out_ts[n], out_weight[n] = arrives, l_weight[i] * r_lines[other, r_width + COUNT]
-                    met += r_lines[other, r_width + COUNT]
-                    n += 1
-                row = next_counting(row, arrives, r_width, r_registers[OLDEST], r_lines)
-            has_met(r_registers, met)
-            cursor[LEFT] += 1
+                leaves_left = min(leaves_left, l_expiry[i])
+                row = newest_counting(l_hashes[i], comes, r_width, r_registers[OLDEST], r_lines, r_table)
+            n, row = meet(
+                l_rows, i, l_weight[i], row, comes, 1, l_lanes, r_lanes, lanes, bits, shape, r_width, r_registers,
+                r_lines, r_whole, out_rows, out_ts, out_weight, n,
+            )
+            if row == NOBODY:
+                i += 1
+                comes_left = time_of(l_ts, i)
         else:
-            if cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
+            if row == NOBODY and not has_null(r_rows, j, r_masks):
                 look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
                 enter_merging(
                     r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table, r_copies, r_whole
                 )
-                row = newest_counting(r_hashes[j], arrives, l_width, l_registers[OLDEST], l_lines, l_table)
-            while row != NOBODY:
-                other = row & (len(l_lines) - 1)
-                if equal_lanes(r_rows, j, r_lanes, l_lines, other, l_lanes):
-                    if n == len(out_ts):
-                        cursor[CHAIN] = row + 1
-                        return n
-                    write_columns(
-                        l_lines, other, l_values, l_width, r_rows, j, r_values, r_width, lanes, bits, values, out_rows, n
-                    )
-                    out_ts[n], out_weight[n] = arrives, r_weight[j] * l_lines[other, l_width + COUNT]
-                    met += l_lines[other, l_width + COUNT]
-                    n += 1
-                row = next_counting(row, arrives, l_width, l_registers[OLDEST], l_lines)
-            has_met(l_registers, met)
-            cursor[RIGHT] += 1
-        cursor[CHAIN] = 0
+                leaves_right = min(leaves_right, r_expiry[j])
+                row = newest_counting(r_hashes[j], comes, l_width, l_registers[OLDEST], l_lines, l_table)
+            n, row = meet(
+                r_rows, j, r_weight[j], row, comes, 0, l_lanes, r_lanes, lanes, bits, shape, l_width, l_registers,
+                l_lines, l_whole, out_rows, out_ts, out_weight, n,
+            )
+            if row == NOBODY:
+                j += 1
+                comes_right = time_of(r_ts, j)
+        if row != NOBODY:
+            break
+        if l_registers[PROBES] >= MEMORY:
+            reconsider(l_width, l_registers, l_lines, l_copies, l_whole)
+        if r_registers[PROBES] >= MEMORY:
+            reconsider(r_width, r_registers, r_lines, r_copies, r_whole)
+    cursor[LEFT], cursor[RIGHT], cursor[CHAIN] = i, j, row + 1
+    return n

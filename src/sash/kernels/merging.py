@@ -6,10 +6,9 @@ Rows leave a log in the order they came, so the newest copy, which leaves last, 
 only who absorbed it, and takes itself off that one's count when it leaves. A probe meets every distinct row once, and gives one
 pair with the weight of all.
 
-To look for its copy costs a row a visit of one more table. That is not done unless probes meet many rows, and then for few rows
-until it is known that there are copies: for every sixteenth by hash, which sees all copies of those it sees, and every
-thirty-second by place, which sees rows that are all the same. Of copies that are not looked for each is a line of its own, which
-is as right; once it turns out that there are many, they are looked for in one pass over the log.
+To look for its copy costs a row a visit of one more table, so it is done only where that pays: probes tell how many of the rows
+they meet are copies of the first one, or have been absorbed. Copies that were not looked for are lines of their own, which is as
+right; once it turns out that there are many, one pass over the log looks for all.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from sash.kernels.hashing import equal_lanes, hash_lanes
 from sash.kernels.join import EXPIRY, HASH, NOBODY, OLDEST, PREVIOUS, TAIL, WEIGHT, enter_log
 
 COUNT, MERGING_EXTRA = 4, 5  # lanes of a line after those of its row: how many rows it stands for, 0 if it is absorbed
-# Registers after those of a log. All of late: how many rows were looked for and found, how many probes met how many rows. The
-# last row that was not looked for, and the end of the log at the last pass.
-TRIED, FOUND, PROBES, MET, UNTRIED, PASSED, MERGING_REGISTERS = 2, 3, 4, 5, 6, 7, 8
-MEMORY = 4096  # tries, or probes, after which older ones count half
-MANY = 4  # rows that a probe meets
+# Registers after those of a log: whether copies are looked for; the probes of late, and how many copies they met; the last row
+# that was not looked for, the end of the log at the last pass.
+MERGES, PROBES, COPIES, UNTRIED, PASSED, MERGING_REGISTERS = 2, 3, 4, 5, 6, 8
+MEMORY = 256  # probes after which older ones count half
+LOST = 4  # where so many probes meet one copy, looking for them has stopped to pay; it begins to where each does
 
 
 @inlined
@@ -32,72 +31,43 @@ def enter_merging(
     rows: Int64s, i: int, expiry: int, weight: int, hash_: int, registers: Int64s, lines: Int64s, table: Int64s, copies: Int64s,
     whole: Int64s,
 ) -> None:
-    """Add a row at the end of a log, and let it absorb its newest copy, if one is found. `whole` are all lanes of a row."""
+    """Add a row at the end of a log, and let it absorb its newest copy, if one is looked for. `whole` are all lanes of a row."""
     width, number = rows.shape[1], registers[TAIL]
     enter_log(rows, i, expiry, weight, hash_, registers, lines, table)
-    line = number & (len(lines) - 1)
-    lines[line, width + COUNT] = weight
-    if meets_many(registers):
-        tag = hash_lanes(rows, i, whole)
-        if pays(registers) or tag & 15 == 0 or number & 31 == 0:
-            absorb_copy(number, tag, width, registers, lines, copies, whole)
-            return
-    registers[UNTRIED] = number
-
-
-@inlined
-def meets_many(registers: Int64s) -> bool:
-    return registers[MET] >= MANY * registers[PROBES]
-
-
-@inlined
-def pays(registers: Int64s) -> bool:
-    """Whether of the rows that a probe meets one at least is a copy, as far as is known."""
-    return registers[FOUND] * registers[MET] >= registers[TRIED] * registers[PROBES]
-
-
-@inlined
-def absorb_copy(
-    number: int, tag: int, width: int, registers: Int64s, lines: Int64s, copies: Int64s, whole: Int64s
-) -> None:
-    """Look for the newest copy of a row, which from now on is this one."""
-    slot, line = tag >> 4 & (len(copies) - 1), number & (len(lines) - 1)
-    copy = copies[slot] - 1
-    copies[slot] = number + 1
-    registers[TRIED] += 1
-    if registers[OLDEST] <= copy < number:
-        other = copy & (len(lines) - 1)
-        if lines[other, width + COUNT] and equal_lanes(lines, line, whole, lines, other, whole):
-            registers[FOUND] += 1
-            lines[line, width + COUNT] += lines[other, width + COUNT]
-            lines[other, width + COUNT], lines[other, width + HASH] = 0, number
-    if registers[TRIED] >= MEMORY:
-        registers[TRIED], registers[FOUND] = registers[TRIED] >> 1, registers[FOUND] >> 1
+    lines[number & (len(lines) - 1), width + COUNT] = weight
+    if registers[MERGES]:
+        absorb_copy(number, width, registers, lines, copies, whole)
+    else:
+        registers[UNTRIED] = number
 
 
 @kernel
-def merge_all(width: int, registers: Int64s, lines: Int64s, copies: Int64s, whole: Int64s) -> None:
-    """Look for the copies of all rows, if that has paid of late, not all were looked for, and the last time is long ago."""
-    if registers[UNTRIED] < registers[OLDEST] or not meets_many(registers) or not pays(registers):
-        return
-    if registers[TAIL] - registers[PASSED] < registers[TAIL] - registers[OLDEST]:
-        return
-    for slot in range(len(copies)):
-        copies[slot] = 0
-    for row in range(registers[OLDEST], registers[TAIL]):
-        line = row & (len(lines) - 1)
-        if lines[line, width + COUNT]:
-            absorb_copy(row, hash_lanes(lines, line, whole), width, registers, lines, copies, whole)
-    registers[UNTRIED], registers[PASSED] = -1, registers[TAIL]
+def absorb_copy(number: int, width: int, registers: Int64s, lines: Int64s, copies: Int64s, whole: Int64s) -> None:
+    """Look for the newest copy of a row, which from now on is this one."""
+    line = number & (len(lines) - 1)
+    slot = hash_lanes(lines, line, whole) & (len(copies) - 1)
+    copy = copies[slot] - 1
+    copies[slot] = number + 1
+    if registers[OLDEST] <= copy < number:
+        other = copy & (len(lines) - 1)
+        if lines[other, width + COUNT] and equal_lanes(lines, line, whole, lines, other, whole):
+            lines[line, width + COUNT] += lines[other, width + COUNT]
+            lines[other, width + COUNT], lines[other, width + HASH] = 0, number
 
 
-@inlined
-def has_met(registers: Int64s, rows: int) -> None:
-    """A probe is through; so many rows, each copy counted, it was paired with."""
-    registers[PROBES] += 1
-    registers[MET] += rows
-    if registers[PROBES] >= MEMORY:
-        registers[PROBES], registers[MET] = registers[PROBES] >> 1, registers[MET] >> 1
+@kernel
+def reconsider(width: int, registers: Int64s, lines: Int64s, copies: Int64s, whole: Int64s) -> None:
+    """Whether copies are looked for from now on; if they are, and have not been, in the whole log, unless it was done of late."""
+    registers[MERGES] = registers[COPIES] * (LOST if registers[MERGES] else 1) >= registers[PROBES]
+    registers[PROBES], registers[COPIES] = registers[PROBES] >> 1, registers[COPIES] >> 1
+    live = registers[TAIL] - registers[OLDEST]
+    if registers[MERGES] and registers[UNTRIED] >= registers[OLDEST] and registers[TAIL] - registers[PASSED] >= live:
+        for slot in range(len(copies)):
+            copies[slot] = 0
+        for row in range(registers[OLDEST], registers[TAIL]):
+            if lines[row & (len(lines) - 1), width + COUNT]:
+                absorb_copy(row, width, registers, lines, copies, whole)
+        registers[UNTRIED], registers[PASSED] = -1, registers[TAIL]
 
 
 @inlined

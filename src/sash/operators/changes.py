@@ -36,15 +36,13 @@ class NetChanges:
         if delta.is_net:
             return delta
         begins = np.empty(len(delta), np.int64)
-        begins = begins[: kernel.find_unsettled(delta.rows, delta.ts, delta.weight, self._lanes, begins)]
-        if not len(begins):
+        count, longest = kernel.find_unsettled(delta.rows, delta.ts, delta.weight, self._lanes, begins)
+        if not count:
             return replace(delta, is_net=True)
-        out = Delta.room(len(delta), len(self._lanes))
-        out.rows[:], out.ts[:], out.weight[:] = delta.rows, delta.ts, delta.weight
-        strings, longest = self._interner, kernel.longest_of(delta.ts, begins)
+        strings, out = self._interner, Delta.room(len(delta), len(self._lanes))
         count = kernel.settle_instants(
-            out.rows, out.ts, out.weight, begins, self._lanes, self._orders, self._plain, strings.starts, strings.lengths,
-            strings.heap, _table(longest), *self._spare(longest),
+            delta.rows, delta.ts, delta.weight, begins[:count], self._lanes, self._orders, self._plain, strings.starts,
+            strings.lengths, strings.heap, _table(longest), *np.empty((4, longest), np.int64), out.rows, out.ts, out.weight,
         )
         return replace(out.slice(0, count), is_net=True)
 
@@ -55,11 +53,8 @@ class NetChanges:
         strings, longest = self._interner, kernel.longest_of(delta.ts, begins)
         kernel.order_instants(
             delta.rows, delta.ts, delta.weight, begins, self._orders, self._plain, strings.starts, strings.lengths, strings.heap,
-            *self._spare(longest),
+            *np.empty((4, longest), np.int64), np.empty((longest, len(self._lanes)), np.int64),
         )
-
-    def _spare(self, longest: int) -> tuple[Int64s, ...]:
-        return *np.empty((4, longest), np.int64), np.empty((longest, len(self._lanes)), np.int64)
 
     def over_all(self, delta: Delta) -> Delta:
         """What all instants together changed, in no order. Most rows come and go soon: first chunk by chunk, then the rest."""

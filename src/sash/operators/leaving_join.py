@@ -33,7 +33,8 @@ class LeavingJoin(Operator):
         )
         self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
         self._lanes, self._bits = _moves(spec)
-        self._shape = np.array([spec.left.layout.values, spec.right.layout.values, spec.layout.values], np.int64)
+        layouts = (spec.left.layout, spec.right.layout, spec.layout)
+        self._shape = np.array([(layout.values, layout.width) for layout in layouts], np.int64).ravel()
         self._expected = 0  # changes of a step: as many as the last one had
 
     @property

@@ -25,7 +25,7 @@ from sash.physical.job import Job
 from sash.spark.folder import Folder
 from sash.spark.jobs import newest_job, read_job
 
-FORMAT = 3  # of what lies in a checkpoint: greater when state of one version means something else to the next
+FORMAT = 4  # of what lies in a checkpoint: greater when state of one version means something else to the next
 _ASKING = threading.Lock()  # the user asks, and so does who watches silent streams
 ANOTHER = "give another --checkpoint folder, or run the job that this one belongs to"
 

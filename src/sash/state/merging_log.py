@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Layout
-from sash.kernels.merging import MERGING_EXTRA, MERGING_REGISTERS, chain_anew, merge_all
+from sash.kernels.join import TAIL
+from sash.kernels.merging import MERGING_EXTRA, MERGING_REGISTERS, UNTRIED, chain_anew
 from sash.state.arena import Scope
 from sash.state.interner import Interner
 from sash.state.row_log import FIRST_ROOM, RowLog
@@ -22,11 +23,8 @@ class MergingLog(RowLog):
         self.copies = scope.array("copies", FIRST_ROOM)
         self.whole = np.arange(layout.width)  # the lanes by which rows are equal
 
-    def reserve(self, extra: int, now: int) -> None:
-        super().reserve(extra, now)
-        merge_all(self._width, self.registers, self.lines, self.copies, self.whole)
-
     def _forget(self, now: int) -> None:
         self.copies = self._scope.resize("copies", len(self.lines))
         self.copies[:] = 0
+        self.registers[UNTRIED] = self.registers[TAIL] - 1
         chain_anew(self._width, self.registers, self.lines, self.table)

@@ -121,7 +121,7 @@ def test_header_matches_by_name_without_case_and_ignores_the_rest(csv: Reader) -
 
 
 def test_header_without_a_declared_column(csv: Reader) -> None:
-    with pytest.raises(SashError, match='the header has no column "n"; its columns are: name, m'):
+    with pytest.raises(SashError, match=r'the header of ".*\.csv" has no column "n"; its columns are: name, m'):
         csv("name,m\na,1\n", COUNT, header="true")
 
 

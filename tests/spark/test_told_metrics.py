@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
+import pytest
 from jobs import JOB, VIEWS, write_files
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 import sash.cli
 from sash.session import Database
+from sash.spark.listener import MetricsListener
 from sash.spark_database import SparkDatabase
 
 SPREAD = ("total", "owners")  # are counted in two steps where there are several shards
@@ -87,3 +91,14 @@ def test_a_run_on_spark_writes_its_metrics(spark: SparkSession, tmp_path: Path) 
     found = json.loads((tmp_path / "m.json").read_text())
     assert found["run"]["changes"] == sum(view["changes"] for view in found["views"].values()) > 0
     assert sum(arc["messages"] for one in found["operators"] for arc in one["arcs"]) > 0
+
+
+def test_that_a_listener_failed_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    def tell(progress: StreamingQueryProgress, metrics: dict[str, Any]) -> None:
+        raise ValueError("no room")
+
+    listener, run = MetricsListener(tell), uuid4()
+    listener.runs.add(run)
+    listener.keep(3, {})
+    listener.onQueryProgress(SimpleNamespace(progress=SimpleNamespace(batchId=3, runId=run)))
+    assert "on_metrics failed after batch 3" in caplog.text and "ValueError: no room" in caplog.text

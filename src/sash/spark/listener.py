@@ -5,6 +5,7 @@ Spark tells of a batch some time after it, from a thread of its own; the metrics
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,8 @@ from pyspark.sql.streaming.listener import (
     QueryTerminatedEvent,
     StreamingQueryProgress,
 )
+
+LOG = logging.getLogger(__name__)
 
 OnMetrics = Callable[[StreamingQueryProgress, dict[str, Any]], None]
 
@@ -37,7 +40,10 @@ class MetricsListener(StreamingQueryListener):  # type: ignore[misc]
         progress = event.progress
         metrics = self._kept.pop(progress.batchId, None) if progress.runId in self.runs else None
         if metrics is not None:
-            self._tell(progress, metrics)
+            try:
+                self._tell(progress, metrics)
+            except Exception:  # Spark would say nothing of it, and the job does not depend on who listens
+                LOG.exception("on_metrics failed after batch %d", progress.batchId)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Nothing has been done yet."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from sash.bench import windows
+from sash.bench import slides, windows
 from sash.cli import main
 from sash.deltas import Delta
 from sash.errors import SashError
@@ -25,6 +26,13 @@ def test_engine_and_bare_loop_give_the_same_changes(
     assert measured.changes > 0
     assert measured.rows >= 2000
     assert measured.engine[0] > 0 and measured.bare[0] > 0
+
+
+@pytest.mark.parametrize(("window", "slide"), [(10, 1), (49, 7), (1_000, 250), (1_000, 1_000), (1_300, 1_300)])
+def test_jumping_windows_too(window: int, slide: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "STEP", 300)
+    measured = windows.measure(replace(slides.QUERY, slide=slide, keys=400), window, repeat=1, least_rows=8_000)
+    assert measured.changes > 0 and measured.engine[0] > 0 and measured.bare[0] > 0
 
 
 def test_other_changes_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ LINES = (("engine", "#1f5fa8", "o"), ("bare", "#9a9a9a", "s"))
 NAMES = {"engine": "Sash", "bare": "bare loop"}
 
 
-def draw(measured: Sequence[Measured], path: Path) -> None:
+def draw(measured: Sequence[Measured], path: Path, label: str = "rows in the window") -> None:
     """Both axes are logarithmic; a bar spans all runs."""
     from matplotlib import pyplot
 
@@ -29,7 +29,7 @@ def draw(measured: Sequence[Measured], path: Path) -> None:
     handles, labels = axes.flat[0].get_legend_handles_labels()
     where = {"loc": "center"} if len(queries) < rows * COLUMNS else {"loc": "upper left", "fontsize": "small"}
     axes.flat[len(queries) if len(queries) < rows * COLUMNS else 0].legend(handles, labels, frameon=False, **where)
-    figure.supxlabel("rows in the window", fontsize="medium")
+    figure.supxlabel(label, fontsize="medium")
     figure.supylabel("nanoseconds of CPU a row", fontsize="medium")
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

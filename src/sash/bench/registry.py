@@ -30,6 +30,7 @@ BENCHMARKS = (
     Benchmark("patterns", "sash.bench.patterns_report", "expiry strategies against each other, over two kinds of stores"),
     Benchmark("queries", "sash.bench.queries", "queries that are added one by one while rows come, equal and different ones"),
     Benchmark("windows", "sash.bench.windows", "the engine against bare loops over windows of growing size", in_suite=True),
+    Benchmark("slides", "sash.bench.slides", "the engine against a bare loop over windows of growing slides", in_suite=True),
     Benchmark("graph", "sash.bench.graph", "schedules and time on demand: the experiments of the query graph's paper"),
     Benchmark("batches", "sash.bench.batches", "small batches on Spark against an empty pipeline", in_suite=True),
     Benchmark("peers", "sash.bench.comparing", "Sash on Spark beside Spark's own streams and other systems (see --peers)"),

@@ -53,9 +53,11 @@ class Query:
     is_keyed: bool = True  # whether the loop must know which rows belong together
     lanes: int = bare.RING_LANES  # that the loop keeps of a row
     cells: int = 4  # and of a key
+    slide: int = 0  # rows; 0: at every instant
 
     def statements(self, window: int) -> str:
-        return STREAMS + self.sql.replace("[]", f"[RANGE {window * GAP} MICROSECONDS]")
+        slide = f" SLIDE {self.slide * GAP} MICROSECONDS" if self.slide else ""
+        return STREAMS + self.sql.replace("[]", f"[RANGE {window * GAP} MICROSECONDS{slide}]")
 
 
 EXTREMES = Query(
@@ -106,9 +108,11 @@ class Input:
 
     @property
     def steady(self) -> int:
-        """The instant from which on nothing grows: a whole step was worked off over full windows. The last step is after it."""
+        """The instant from which on nothing grows: some whole steps, and slides, were worked off over full windows. The last step
+        is after it.
+        """
         last = int(max(rows[-1, 0] for rows in self.rows))
-        return min(self.fill + 2 * STEP * GAP, last)
+        return min(self.fill + (2 * STEP + 3 * self.query.slide) * GAP, last)
 
     def steps(self) -> Iterator[tuple[int, list[Int64s]]]:
         """An instant and the rows before it, again and again."""
@@ -156,7 +160,8 @@ class BareRunner:
         longest = max(max(map(len, rows)) for _, rows in steps)
         ring = 1 << (2 * input_.window + longest).bit_length()
         keys = input_.query.keys or input_.window
-        self._registers, self._rings = _zeros(4), _zeros((2 * ring, input_.query.lanes))
+        self._registers, self._rings = _zeros(bare.REGISTERS), _zeros((2 * ring, input_.query.lanes))
+        self._registers[bare.SLIDE] = input_.query.slide * GAP
         self._known, self._counts = _zeros((1 + (2 << keys.bit_length()), 2)), _zeros((keys, input_.query.cells))
         self._numbers = [_zeros(longest) for _ in range(2)]
         room = max(ROOM, 4 * input_.window // keys) * len(input_.rows) * longest + 1024

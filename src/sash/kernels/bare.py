@@ -23,6 +23,7 @@ KEY, VALUE = 1, 2  # lanes of an arriving row; lane 0 is its timestamp
 RING_LANES = 5  # an instant at lane 0, key and value as above, then the row before and the number of the key
 BEFORE, NUMBER = 3, 4
 LIMIT = 500  # of the selection
+SLIDE, REGISTERS = 4, 5  # the register that tells the slide; those before it are a loop's own
 
 
 @kernel

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, tag_of
-from sash.kernels.rows import Bytes, compare_rows, copy_row
+from sash.kernels.ordering import order_of, sort_rows
+from sash.kernels.rows import Bytes, copy_row
 
 Int64s = npt.NDArray[np.int64]
 
@@ -102,37 +103,23 @@ def _add_up(
 
 
 @inlined
-def _order(
-    rows: Int64s, i: int, j: int, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
-) -> int:
-    """The order of two rows; the first lane that differs mostly tells."""
-    lane, last = 0, rows.shape[1] - 1
-    while lane <= last and rows[i, lane] == rows[j, lane]:
-        lane += 1
-    if lane > last:
-        return 0
-    if plain[lane] and rows[i, last] == 0 and rows[j, last] == 0:
-        return -1 if rows[i, lane] < rows[j, lane] else 1
-    return compare_rows(rows, i, rows, j, orders, starts, lengths, heap)
-
-
-@inlined
-def _leaving_first(count: int, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s) -> int:
-    """What leaves before what comes, without the zeros, else in the order it has; the answer is how many are left."""
+def _leaving_first(count: int, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s) -> tuple[int, int]:
+    """What leaves before what comes, without the zeros, else in the order it has; the answer is how many leave, and are left."""
     are_alike = True
     for k in range(count):
         are_alike &= net[0] * net[k] > 0
     if are_alike:
-        return count
-    n = 0
+        return count if net[0] < 0 else 0, count
+    n, leaving = 0, 0
     for sign in (-1, 1):
         for k in range(count):
             if net[k] * sign > 0:
                 spare_places[n], spare_net[n] = places[k], net[k]
                 n += 1
+        leaving = n if sign < 0 else leaving
     for k in range(n):
         places[k], net[k] = spare_places[k], spare_net[k]
-    return n
+    return leaving, n
 
 
 @inlined
@@ -145,7 +132,7 @@ def _settle_few(
     for i in range(start, stop):
         k, order = count, 1
         while k > 0:
-            order = _order(rows, places[k - 1], i, orders, plain, starts, lengths, heap)
+            order = order_of(rows, places[k - 1], i, orders, plain, starts, lengths, heap)
             if order <= 0:
                 break
             k -= 1
@@ -160,39 +147,30 @@ def _settle_few(
 
 
 @kernel
-def _sort(
-    rows: Int64s, count: int, places: Int64s, net: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, spare_places: Int64s, spare_net: Int64s,
-) -> None:
-    """By the full row, by merging."""
-    width = 1
-    while width < count:
-        for left in range(0, count, 2 * width):
-            middle, right = min(left + width, count), min(left + 2 * width, count)
-            i, j = left, middle
-            for k in range(left, right):
-                takes_left = j >= right or (
-                    i < middle and _order(rows, places[i], places[j], orders, plain, starts, lengths, heap) <= 0
-                )
-                from_ = i if takes_left else j
-                spare_places[k], spare_net[k] = places[from_], net[from_]
-                if takes_left:
-                    i += 1
-                else:
-                    j += 1
-        for k in range(count):
-            places[k], net[k] = spare_places[k], spare_net[k]
-        width *= 2
-
-
-@kernel
 def _settle_many(
     rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
     lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
+    heads: Int64s, spare_heads: Int64s, buckets: Int64s,
 ) -> int:
-    """The same by hash, and by merging."""
+    """The same by hash, and by sorting; what leaves comes first then."""
     count = _net_instant(rows, start, stop, weight, lanes, table, places, net, 0)
-    _sort(rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net)
+    return _sort_changes(
+        rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net, heads, spare_heads, buckets
+    )
+
+
+@inlined
+def _sort_changes(
+    rows: Int64s, count: int, places: Int64s, net: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
+    heap: Bytes, spare_places: Int64s, spare_net: Int64s, heads: Int64s, spare_heads: Int64s, buckets: Int64s,
+) -> int:
+    """What leaves, then what comes, each by the full row; the answer is how many there are, without the zeros."""
+    leaving, count = _leaving_first(count, places, net, spare_places, spare_net)
+    for begin, end in ((0, leaving), (leaving, count)):
+        sort_rows(
+            rows, begin, end, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net, heads, spare_heads,
+            buckets,
+        )
     return count
 
 
@@ -232,15 +210,25 @@ def longest_of(ts: Int64s, begins: Int64s) -> int:
 @kernel
 def order_instants(
     rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, spare_rows: Int64s,
+    heap: Bytes, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, heads: Int64s, spare_heads: Int64s,
+    buckets: Int64s, spare_rows: Int64s,
 ) -> None:
-    """Put the instants that begin at such places in order, in place; they are net. All spare arrays have room for the longest."""
+    """Put the instants that begin at such places in order, in place; they are net. All arrays behind `heap` are scratch with room
+    for the longest.
+    """
     for start in begins:
-        count = _end_of(ts, start) - start
-        for k in range(count):
-            places[k], net[k] = start + k, weight[start + k]
-        _sort(rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net)
-        _leaving_first(count, places, net, spare_places, spare_net)
+        stop = _end_of(ts, start)
+        count = stop - start
+        if count <= FEW:
+            _settle_few(rows, start, stop, weight, orders, plain, starts, lengths, heap, places, net)
+            _leaving_first(count, places, net, spare_places, spare_net)
+        else:
+            for k in range(count):
+                places[k], net[k] = start + k, weight[start + k]
+            _sort_changes(
+                rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net, heads, spare_heads,
+                buckets,
+            )
         for k in range(count):
             copy_row(rows, places[k], spare_rows, k)
         for k in range(count):
@@ -264,7 +252,7 @@ def _copy(
 def settle_instants(
     rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
     lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
-    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    heads: Int64s, spare_heads: Int64s, buckets: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """Of the instants that begin at such places write only what they really changed, in order, all others as they are; the
     answer is how many changes there are then. `table` is as for `net_changes`, the arrays after it are scratch with room for the
@@ -276,12 +264,12 @@ def settle_instants(
         now, done = ts[start], _end_of(ts, start)
         if done - start <= FEW:
             count = _settle_few(rows, start, done, weight, orders, plain, starts, lengths, heap, places, net)
+            _, count = _leaving_first(count, places, net, spare_places, spare_net)
         else:
             count = _settle_many(
                 rows, start, done, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,
-                spare_net,
+                spare_net, heads, spare_heads, buckets,
             )
-        count = _leaving_first(count, places, net, spare_places, spare_net)
         for k in range(count):
             copy_row(rows, places[k], out_rows, n)
             out_ts[n], out_weight[n] = now, net[k]

@@ -14,6 +14,7 @@ import numpy as np
 
 from sash.deltas import MASK_BITS, Delta, Int64s, Layout
 from sash.kernels import instants as kernel
+from sash.kernels.ordering import BUCKETS, BYTES
 from sash.kernels.rows import BY_DOUBLE, BY_INTEGER, BY_STRING, BY_WIDE_DECIMAL
 from sash.operators.base import Surroundings, Timeless
 from sash.physical.specs import DeletionsSpec, InsertionsSpec
@@ -42,7 +43,7 @@ class NetChanges:
         strings, out = self._interner, Delta.room(len(delta), len(self._lanes))
         count = kernel.settle_instants(
             delta.rows, delta.ts, delta.weight, begins[:count], self._lanes, self._orders, self._plain, strings.starts,
-            strings.lengths, strings.heap, _table(longest), *np.empty((4, longest), np.int64), out.rows, out.ts, out.weight,
+            strings.lengths, strings.heap, _table(longest), *_scratch(longest), out.rows, out.ts, out.weight,
         )
         return replace(out.slice(0, count), is_net=True)
 
@@ -53,7 +54,7 @@ class NetChanges:
         strings, longest = self._interner, kernel.longest_of(delta.ts, begins)
         kernel.order_instants(
             delta.rows, delta.ts, delta.weight, begins, self._orders, self._plain, strings.starts, strings.lengths, strings.heap,
-            *np.empty((4, longest), np.int64), np.empty((longest, len(self._lanes)), np.int64),
+            *_scratch(longest), np.empty((longest, len(self._lanes)), np.int64),
         )
 
     def over_all(self, delta: Delta) -> Delta:
@@ -72,6 +73,11 @@ class NetChanges:
 
 def _table(entries: int) -> Int64s:
     return np.zeros(1 << (2 * entries).bit_length(), np.int64)
+
+
+def _scratch(longest: int) -> tuple[Int64s, ...]:
+    """To sort an instant with so many changes."""
+    return *np.empty((6, longest), np.int64), np.empty(BYTES * BUCKETS, np.int64)
 
 
 class Insertions(Timeless):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from sash.operators.changes import NetChanges
 from sash.optimizer.prune_columns import prune_columns
 from sash.physical.job import Job, plan_job
 from sash.physical.papers import Stores, with_stores
-from sash.physical.specs import PortSpec
+from sash.physical.specs import PortSpec, Spec
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.metrics import OperatorMetrics
 from sash.scalar.failures import Failures
@@ -61,11 +61,11 @@ class Run:
         database.execute(query.statements(window, input_.few, input_.many))
         job = database.planned(1) if stores is Stores.ENGINE else _as_drawn(database)
         self._input, self._ports = input_, [port.spec for port in job.ports]
-        self._view = with_stores(job.views[0].spec, strategy, stores, window * UNIT)
+        self.view = with_stores(job.views[0].spec, strategy, stores, window * UNIT)
         self._arena = Arena.anonymous()
         interner = Interner(self._arena)
-        self._graph = Graph([self._view], self._arena, interner, Failures())
-        self._net = NetChanges(self._view.layout, interner)
+        self._graph = Graph([self.view], self._arena, interner, Failures())
+        self._net = NetChanges(self.view.layout, interner)
         self._begins: dict[str, int | None] = dict.fromkeys(query.streams, 0)
 
     def step(self, start: int, stop: int) -> Delta:
@@ -78,7 +78,7 @@ class Run:
 
     def work(self, feeds: dict[PortSpec, Feed]) -> Delta:
         """The changes as the operators give them."""
-        return self._graph.step(feeds, [self._view], self._begins)[self._view].delta
+        return self._graph.step(feeds, [self.view], self._begins)[self.view].delta
 
     def _feed(self, port: PortSpec, start: int, stop: int, now: int) -> Feed:
         rows = self._input.rows(port.stream or "")
@@ -133,9 +133,10 @@ def _above_join(operators: Sequence[OperatorMetrics]) -> dict[str, int] | None:
 
 
 def measure(query: Query, input_: Input, window: int, rows: int, repeat: int, stores: Stores) -> Iterator[Measured]:
-    """All strategies in turns, each time another one first."""
+    """All strategies in turns, each time another one first; of those with one plan only the first is played."""
     found = {strategy: Measured(query.name, window, stores, strategy) for strategy in strategies(query, stores)}
-    names, expected = list(found), None
+    firsts = _firsts(query, input_, window, stores, list(found))
+    names, expected = list(dict.fromkeys(firsts.values())), None
     for turn in range(repeat):
         for strategy in names[turn % len(names) :] + names[: turn % len(names)]:
             one, run = found[strategy], Run(query, input_, window, strategy, stores)
@@ -147,7 +148,18 @@ def measure(query: Query, input_: Input, window: int, rows: int, repeat: int, st
                 expected = changes if expected is None else expected
                 if changes != expected:
                     raise SashError(f'"{query.name}" gives other changes by {strategy} than by {STRATEGIES[0]}')
-    yield from found.values()
+    yield from (replace(found[first], strategy=strategy) for strategy, first in firsts.items())
+
+
+def _firsts(query: Query, input_: Input, window: int, stores: Stores, names: Sequence[str]) -> dict[str, str]:
+    """Of every strategy the first one that has the same plan."""
+    plans: dict[Spec, str] = {}
+    firsts: dict[str, str] = {}
+    for strategy in names:
+        run = Run(query, input_, window, strategy, stores)
+        firsts[strategy] = plans.setdefault(run.view, strategy)
+        run.close()
+    return firsts
 
 
 def strategies(query: Query, stores: Stores) -> Sequence[str]:

@@ -18,7 +18,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import join as kernel
 from sash.operators.base import Surroundings, Timeless
-from sash.operators.pieces import Pieces
+from sash.operators.pieces import Pieces, expected_after
 from sash.physical.pair_specs import JoinSpec, SignedJoinSpec
 from sash.state.bag import KeyedBag
 from sash.state.row_log import RowLog
@@ -56,7 +56,7 @@ class Join(Timeless):
     def __init__(self, spec: JoinSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         scope, interner = surroundings.scope, surroundings.interner
-        self._shape = pair_shape(spec)
+        self._shape, self._expected = pair_shape(spec), 0  # pairs of a step: as many as the last one had
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
             self.LOG(spec.left.layout, scope.scope("left"), interner),
@@ -72,10 +72,12 @@ class Join(Timeless):
         if not len(left) and not len(right):
             return self.nothing
         self.probes += len(left) + len(right)
-        pieces = Pieces(self.layout.width, len(left) + len(right))
-        for part in in_slices(left, right):
-            self._join(*part, pieces)
-        return pieces.delta()
+        pieces = Pieces(self.layout.width, max(len(left) + len(right), self._expected))
+        for left_part, right_part, _ in in_slices(left, right, now, SLICE):
+            self._join(left_part, right_part, pieces)
+        pairs = pieces.delta()
+        self._expected = expected_after(pairs)
+        return pairs
 
     def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
         l_log, r_log = self._logs
@@ -101,7 +103,7 @@ class SignedJoin(Timeless):
     def __init__(self, spec: SignedJoinSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         scope, interner = surroundings.scope, surroundings.interner
-        self._shape = pair_shape(spec)
+        self._shape, self._expected = pair_shape(spec), 0  # pairs of a step: as many as the last one had
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._bags = (
             KeyedBag(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
@@ -119,12 +121,14 @@ class SignedJoin(Timeless):
         self.probes += len(left) + len(right)
         for bag, delta in zip(self._bags, inputs, strict=True):
             bag.reserve(len(delta))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, max(len(left) + len(right), self._expected))
         while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
             out = pieces.next()
             rows, ts, _, weight = out.room
             out.add(self._join(left, right, cursor, rows, ts, weight))
-        return pieces.delta()
+        pairs = pieces.delta()
+        self._expected = expected_after(pairs)
+        return pairs
 
     def _join(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
         l_bag, r_bag = self._bags
@@ -137,13 +141,12 @@ class SignedJoin(Timeless):
         return count
 
 
-def in_slices(left: Delta, right: Delta) -> Iterator[tuple[Delta, Delta]]:
-    """Both inputs cut at the same instants, so that a log need not have room for more than a slice of new rows."""
-    while len(left) > SLICE or len(right) > SLICE:
-        cut = min(int(delta.ts[SLICE]) for delta in (left, right) if len(delta) > SLICE)
-        parts, rests = zip(*(delta.split(cut) for delta in (left, right)), strict=True)
-        if not len(parts[0]) and not len(parts[1]):
+def in_slices(left: Delta, right: Delta, now: int, size: int) -> Iterator[tuple[Delta, Delta, int]]:
+    """Both inputs cut at the same instants, with the next cut: a log need not have room for more new rows than so many."""
+    while len(left) > size or len(right) > size:
+        cut = min(int(delta.ts[size]) for delta in (left, right) if len(delta) > size)
+        (left_part, left), (right_part, right) = left.split(cut), right.split(cut)
+        if not len(left_part) and not len(right_part):
             break  # one instant with more rows than a slice
-        yield parts
-        left, right = rests
-    yield left, right
+        yield left_part, right_part, cut
+    yield left, right, now

@@ -14,10 +14,12 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.kernels.leaving_join import join_leaving
 from sash.operators.base import Operator, Surroundings
-from sash.operators.join import Side
-from sash.operators.pieces import Pieces
+from sash.operators.join import Side, in_slices
+from sash.operators.pieces import Pieces, expected_after
 from sash.physical.expiry_specs import LeavingJoinSpec
 from sash.state.merging_log import MergingLog
+
+LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where more are kept, as many as these
 
 
 class LeavingJoin(Operator):
@@ -46,22 +48,26 @@ class LeavingJoin(Operator):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
+        pieces = Pieces(self.layout.width, self._expected)
+        for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
+            self._slide(left_part, right_part, until, pieces)
+        changes = pieces.delta()
+        self._expected = expected_after(changes)
+        return changes
+
+    def _slide(self, left: Delta, right: Delta, until: int, pieces: Pieces) -> None:
+        """Take rows in, and let those go that leave before an instant."""
         before = self.kept
-        for log, delta in zip(self._logs, inputs, strict=True):
+        for log, delta in zip(self._logs, (left, right), strict=True):
             log.reserve(len(delta), int(self._reached[0]))
-        hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, self._expected)
+        hashes, cursor = (self._left.hashes(left.rows), self._right.hashes(right.rows)), np.zeros(3, np.int64)
         while True:
             out = pieces.next()
-            count = self._join(left, right, hashes, now, cursor, *out.room)
-            out.add(count)
+            out.add(self._join(left, right, hashes, until, cursor, *out.room))
             if out.count < len(out.ts):
                 break
-        self._reached[0] = now - 1
+        self._reached[0] = until - 1
         self.probes += 2 * (len(left) + len(right)) + before - self.kept
-        out_delta = pieces.delta()
-        self._expected = len(out_delta) + len(out_delta) // 8
-        return out_delta
 
     def _join(
         self, left: Delta, right: Delta, hashes: tuple[Int64s, Int64s], now: int, cursor: Int64s, rows: Int64s, ts: Int64s,

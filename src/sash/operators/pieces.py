@@ -1,4 +1,6 @@
-"""Output whose size is not known before: written piece by piece, each larger than the one before up to a limit."""
+"""Output whose size is not known before: written piece by piece, the first as large as is expected, each one after it larger than
+the one before, up to a limit.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class Pieces:
 
     def __init__(self, width: int, guess: int) -> None:
         self._width = width
-        self._room = min(max(guess, SMALLEST), LARGEST)
+        self._room = max(guess, SMALLEST)
         self._pieces: list[Piece] = []
 
     def next(self, needed: int = 1) -> Piece:
@@ -58,3 +60,8 @@ class Pieces:
 
     def delta(self) -> Delta:
         return Delta.concatenate([piece.delta() for piece in self._pieces], self._width)
+
+
+def expected_after(delta: Delta) -> int:
+    """How many changes a step may have after one that had these, so that they mostly fit into one piece."""
+    return len(delta) + len(delta) // 8

@@ -31,32 +31,34 @@ def rank_double(bits: int) -> int:
     return rank_of_double(bits)
 
 
-@inlined
-def outcome(rows: Int64s, i: int, conditions: Int64s) -> int:
-    found = TRUE
+@kernel
+def passing_rows(rows: Int64s, conditions: Int64s, least: int, places: Int64s) -> int:
+    """The places of rows whose conditions all come to TRUE, or, if that is the least, to OPEN; how many."""
+    for i in range(len(rows)):
+        places[i] = i
+    n = len(rows)
     for k in range(len(conditions)):
-        test, is_null = conditions[k, TEST], rows[i, conditions[k, MASK]] >> conditions[k, BIT] & 1
-        if test >= IS_NULL:
-            if is_null != (test == IS_NULL):
-                return FALSE
-        elif is_null:
-            found = OPEN
-        else:
-            value = rows[i, conditions[k, LANE]]
-            if conditions[k, IS_DOUBLE]:
-                value = rank_of_double(value)
-            if (conditions[k, LOW] <= value <= conditions[k, HIGH]) != (test == INSIDE):
-                return FALSE
-    return found
+        n = _keep(rows, conditions, k, least, places, n)
+    return n
 
 
 @kernel
-def passing_rows(rows: Int64s, conditions: Int64s, least: int, places: Int64s) -> int:
-    """The places of rows whose conditions come to TRUE, or, if that is the least, to OPEN; how many. No branch to guess."""
-    n = 0
-    for i in range(len(rows)):
+def _keep(rows: Int64s, conditions: Int64s, k: int, least: int, places: Int64s, count: int) -> int:
+    """Of these places those where one condition holds. No branch to guess."""
+    test, lane, mask, bit = conditions[k, TEST], conditions[k, LANE], conditions[k, MASK], conditions[k, BIT]
+    is_double, low, high, n = conditions[k, IS_DOUBLE], conditions[k, LOW], conditions[k, HIGH], 0
+    for m in range(count):
+        i = places[m]
+        value, is_null = rows[i, lane], (rows[i, mask] >> bit & 1) != 0
+        if test >= IS_NULL:
+            holds = is_null == (test == IS_NULL)
+        else:
+            if is_double:
+                value = rank_of_double(value)
+            is_true = (low <= value) & (value <= high) == (test == INSIDE)
+            holds = is_true & (not is_null) | is_null & (least <= OPEN)
         places[n] = i
-        n += outcome(rows, i, conditions) >= least
+        n += holds
     return n
 
 

@@ -14,10 +14,6 @@ settings.register_profile("sash", deadline=None, derandomize=True, suppress_heal
 settings.load_profile("sash")
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs Spark begins first, since it takes longest, and is done by one process, in one session; others do the rest."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    """What needs Spark begins first: it takes longest. Each process that gets some of it has a session of its own."""
+    items.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))

@@ -18,17 +18,19 @@ def draw(measured: Sequence[Measured], path: Path, label: str = "rows in the win
     from matplotlib import pyplot
 
     queries = list(dict.fromkeys(one.query for one in measured))
-    rows = -(-len(queries) // COLUMNS)
+    columns = min(COLUMNS, len(queries))
+    rows = -(-len(queries) // columns)
     figure, axes = pyplot.subplots(
-        rows, COLUMNS, figsize=(3.1 * COLUMNS, 2.7 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
+        rows, columns, figsize=(3.1 * columns, 2.7 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
     )
     for axis, query in zip(axes.flat, queries, strict=False):
         _panel(axis, query, [one for one in measured if one.query == query])
     for axis in axes.flat[len(queries) :]:
         axis.set_axis_off()
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    where = {"loc": "center"} if len(queries) < rows * COLUMNS else {"loc": "upper left", "fontsize": "small"}
-    axes.flat[len(queries) if len(queries) < rows * COLUMNS else 0].legend(handles, labels, frameon=False, **where)
+    has_room = len(queries) < rows * columns
+    where = {"loc": "center"} if has_room else {"loc": "upper left", "fontsize": "small"}
+    axes.flat[len(queries) if has_room else 0].legend(handles, labels, frameon=False, **where)
     figure.supxlabel(label, fontsize="medium")
     figure.supylabel("nanoseconds of CPU a row", fontsize="medium")
     figure.savefig(path, dpi=150)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from sash.bench.bars import draw_bars
 from sash.bench.report import Options, Report, span
-from sash.bench.windows import EXTREMES, BareRunner, Input, Measured, Query, checksum, make_input, measure
+from sash.bench.windows import COUNT_AND_SUM, EXTREMES, BareRunner, Input, Measured, Query, checksum, make_input, measure
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
 from sash.kernels import bare, bare_two
@@ -36,7 +35,7 @@ KEYS = 100_000
 JOIN = "SELECT a.k, a.v, b.v AS w FROM a [] JOIN b [] ON a.k = b.k"
 JOIN_GROUP = "SELECT a.k, COUNT(*) AS n, SUM(b.v) AS s FROM a [] JOIN b [] ON a.k = b.k GROUP BY a.k"
 WORKLOADS = (
-    Query("count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare.bare_group, 1, 10_000),
+    COUNT_AND_SUM,
     EXTREMES,
     Query("join", JOIN, bare_two.bare_join, 2, KEYS),
     Query("distinct", "SELECT DISTINCT k FROM a []", bare.bare_distinct, 1, KEYS),
@@ -59,7 +58,7 @@ def run(options: Options) -> list[Report]:
         [one.query, f"{one.ratio:.2f}", _rate(one.engine), _rate(one.bare), f"{one.changes / one.rows:.1f}"] for one in measured
     ]
     title = f"Engine against bare loops on one core, windows of 60 s, {rows:,} rows, {repeat} runs each, in turns"
-    numbers = [{**asdict(one), "ratio": one.ratio} for one in measured]
+    numbers = [one.numbers for one in measured]
     return [Report(title, columns, lines, numbers, [shared], draw=lambda path: draw(measured, path))]
 
 

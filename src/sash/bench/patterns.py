@@ -57,15 +57,12 @@ class Run:
     """A query, played once."""
 
     def __init__(self, query: Query, input_: Input, window: int, strategy: str, stores: Stores) -> None:
-        database = Database(expiry=strategy)
-        database.execute(query.statements(window, input_.few, input_.many))
-        job = database.planned(1) if stores is Stores.ENGINE else _as_drawn(database)
-        self._input, self._ports = input_, [port.spec for port in job.ports]
-        self.view = with_stores(job.views[0].spec, strategy, stores, window * UNIT)
+        self._view, self._ports = plan_of(query, input_, window, strategy, stores)
+        self._input = input_
         self._arena = Arena.anonymous()
         interner = Interner(self._arena)
-        self._graph = Graph([self.view], self._arena, interner, Failures())
-        self._net = NetChanges(self.view.layout, interner)
+        self._graph = Graph([self._view], self._arena, interner, Failures())
+        self._net = NetChanges(self._view.layout, interner)
         self._begins: dict[str, int | None] = dict.fromkeys(query.streams, 0)
 
     def step(self, start: int, stop: int) -> Delta:
@@ -78,7 +75,7 @@ class Run:
 
     def work(self, feeds: dict[PortSpec, Feed]) -> Delta:
         """The changes as the operators give them."""
-        return self._graph.step(feeds, [self.view], self._begins)[self.view].delta
+        return self._graph.step(feeds, [self._view], self._begins)[self._view].delta
 
     def _feed(self, port: PortSpec, start: int, stop: int, now: int) -> Feed:
         rows = self._input.rows(port.stream or "")
@@ -120,6 +117,14 @@ class Run:
         }
 
 
+def plan_of(query: Query, input_: Input, window: int, strategy: str, stores: Stores) -> tuple[Spec, list[PortSpec]]:
+    """The view and its ports, as the strategy wants them over these stores."""
+    database = Database(expiry=strategy)
+    database.execute(query.statements(window, input_.few, input_.many))
+    job = database.planned(1) if stores is Stores.ENGINE else _as_drawn(database)
+    return with_stores(job.views[0].spec, strategy, stores, window * UNIT), [port.spec for port in job.ports]
+
+
 def _as_drawn(database: Database) -> Job:
     """The plan as the papers draw it: selections above the windows, operators in the order in which they were written."""
     views = {view.name: prune_columns(view.plan) for view in database.materialized().values()}
@@ -156,9 +161,8 @@ def _firsts(query: Query, input_: Input, window: int, stores: Stores, names: Seq
     plans: dict[Spec, str] = {}
     firsts: dict[str, str] = {}
     for strategy in names:
-        run = Run(query, input_, window, strategy, stores)
-        firsts[strategy] = plans.setdefault(run.view, strategy)
-        run.close()
+        view, _ = plan_of(query, input_, window, strategy, stores)
+        firsts[strategy] = plans.setdefault(view, strategy)
     return firsts
 
 

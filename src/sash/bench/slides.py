@@ -7,20 +7,18 @@ group that many of them belong to changes once. Both put the changes of an insta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
-from sash.bench.report import Options, Report, span
-from sash.bench.windows import Measured, Query, measure
+from sash.bench.engine import MINUTE
+from sash.bench.report import Options, Report
+from sash.bench.windows import COUNT_AND_SUM, FIGURES, Measured, measure
 from sash.kernels.bare_slide import CELLS, bare_group_slide
 
-MINUTE = 60_000  # rows
 SLIDES = (1, 10, 100, 1_000, 10_000, 60_000)  # rows
 ROWS, QUICK_ROWS = 1_000_000, 300_000
 
-QUERY = Query(
-    "count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare_group_slide, 1, keys=10_000, cells=CELLS
-)
+QUERY = replace(COUNT_AND_SUM, loop=bare_group_slide, cells=CELLS)
 
 
 def run(options: Options) -> list[Report]:
@@ -29,14 +27,10 @@ def run(options: Options) -> list[Report]:
     for slide in SLIDES:
         options.say(f"{QUERY.name}, a slide of {slide:,} rows")
         measured.append((slide, measure(replace(QUERY, slide=slide), MINUTE, repeat, rows)))
-    columns = ("slide", "of bare loop", "engine ns/row", "bare loop ns/row", "changes/row")
-    lines = [
-        [f"{slide:,}", f"{one.ratio:.2f}", span(one.engine, ".0f"), span(one.bare, ".0f"), f"{one.changes / one.rows:.1f}"]
-        for slide, one in measured
-    ]
+    lines = [[f"{slide:,}", *one.figures] for slide, one in measured]
     title = f"Engine against bare loop over growing slides, windows of 60,000 rows, CPU time, {repeat} runs each, in turns"
-    numbers = [{"slide": slide, **asdict(one), "ratio": one.ratio} for slide, one in measured]
-    return [Report(title, columns, lines, numbers, draw=lambda path: draw(measured, path))]
+    numbers = [{"slide": slide, **one.numbers} for slide, one in measured]
+    return [Report(title, ("slide", *FIGURES), lines, numbers, draw=lambda path: draw(measured, path))]
 
 
 def draw(measured: Sequence[tuple[int, Measured]], path: Path) -> None:

@@ -34,6 +34,7 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LEAST_ROWS = 1_000_000
 TURNS = 3  # windows of rows that are played, one to fill them
 ROOM = 8  # changes a row at most, on average over a step
+FIGURES = ("of bare loop", "engine ns/row", "bare loop ns/row", "changes/row")
 
 STREAMS = """
     CREATE STREAM a (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;
@@ -60,13 +61,16 @@ class Query:
         return STREAMS + self.sql.replace("[]", f"[RANGE {window * GAP} MICROSECONDS{slide}]")
 
 
+COUNT_AND_SUM = Query(
+    "count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare.bare_group, 1, keys=10_000
+)
 EXTREMES = Query(
     "min and max", "SELECT k, MIN(v) AS lo, MAX(v) AS hi FROM a [] GROUP BY k", bare_extremes.bare_extremes, 1, keys=10_000,
     lanes=bare_extremes.LANES, cells=bare_extremes.CELLS,
 )
 QUERIES = (
     Query("select", "SELECT k, v FROM a [] WHERE v < 500", bare.bare_select, 1, is_keyed=False),
-    Query("count and sum", "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM a [] GROUP BY k", bare.bare_group, 1, keys=10_000),
+    COUNT_AND_SUM,
     EXTREMES,
     Query("distinct", "SELECT DISTINCT k FROM a []", bare.bare_distinct, 1),
     Query("join", "SELECT a.k, a.v, b.v AS w FROM a [] JOIN b [] ON a.k = b.k", bare_two.bare_join, 2),
@@ -91,6 +95,15 @@ class Measured:
     def ratio(self) -> float:
         """1 is as fast as the bare loop."""
         return statistics.median(self.bare) / statistics.median(self.engine)
+
+    @property
+    def numbers(self) -> dict[str, object]:
+        return {**asdict(self), "ratio": self.ratio}
+
+    @property
+    def figures(self) -> list[str]:
+        """Below `FIGURES`."""
+        return [f"{self.ratio:.2f}", span(self.engine, ".0f"), span(self.bare, ".0f"), f"{self.changes / self.rows:.1f}"]
 
 
 @dataclass(frozen=True)
@@ -192,15 +205,10 @@ def run(options: Options) -> list[Report]:
         for size in sizes:
             options.say(f"{query.name}, {size:,} rows")
             measured.append(measure(query, size, repeat, options.rows))
-    lines = [
-        [one.query, f"{one.window:,}", f"{one.ratio:.2f}", span(one.engine, ".0f"), span(one.bare, ".0f"),
-         f"{one.changes / one.rows:.1f}"]
-        for one in measured
-    ]
-    columns = ("query", "window", "of bare loop", "engine ns/row", "bare loop ns/row", "changes/row")
-    numbers = [{**asdict(one), "ratio": one.ratio} for one in measured]
+    lines = [[one.query, f"{one.window:,}", *one.figures] for one in measured]
+    numbers = [one.numbers for one in measured]
     title = f"Engine against bare loop over growing windows, CPU time, {repeat} runs each, in turns"
-    return [Report(title, columns, lines, numbers, draw=lambda path: draw(measured, path))]
+    return [Report(title, ("query", "window", *FIGURES), lines, numbers, draw=lambda path: draw(measured, path))]
 
 
 def make_input(query: Query, window: int, rows: int, seed: int = 1) -> Input:

@@ -133,26 +133,26 @@ def bare_intersect(
 
 
 @inlined
-def _ask_row(rings: Int64s, side: int, row: int) -> None:
-    prefetch(rings, line_of(rings, side, row))
+def _ask_keys(rings: Int64s, side: int, far: int, near: int, next_: int, counts: Int64s) -> None:
+    """What rows of a side need, by the numbers of their keys: soon the second newest row of the other side, later the newest,
+    still later what is known of the key.
+    """
+    prefetch(counts, far)
+    prefetch(rings, line_of(rings, 1 - side, counts[near, 1 - side] - 1))
+    newest = line_of(rings, 1 - side, counts[next_, 1 - side] - 1)
+    prefetch(rings, line_of(rings, 1 - side, rings[newest, BEFORE]))
 
 
 @inlined
 def _ask_pairs(
     rings: Int64s, side: int, head: int, tail: int, numbers: Int64s, i: int, counts: Int64s
 ) -> None:
-    """The same for a join: soon the second newest row of the other side, later the newest, still later the number of the key."""
+    """The same for a join, of rows that come and of rows that leave."""
     if i + FAR < len(numbers):
-        prefetch(counts, numbers[i + FAR])
-        _ask_row(rings, 1 - side, counts[numbers[i + NEAR], 1 - side] - 1)
-        newest = counts[numbers[i + NEXT], 1 - side] - 1
-        _ask_row(rings, 1 - side, rings[line_of(rings, 1 - side, newest), BEFORE])
+        _ask_keys(rings, side, numbers[i + FAR], numbers[i + NEAR], numbers[i + NEXT], counts)
     if head + FAR < tail:
-        prefetch(counts, rings[line_of(rings, side, head + FAR), NUMBER])
-        near = rings[line_of(rings, side, head + NEAR), NUMBER]
-        _ask_row(rings, 1 - side, counts[near, 1 - side] - 1)
-        newest = counts[rings[line_of(rings, side, head + NEXT), NUMBER], 1 - side] - 1
-        _ask_row(rings, 1 - side, rings[line_of(rings, 1 - side, newest), BEFORE])
+        far, near, next_ = line_of(rings, side, head + FAR), line_of(rings, side, head + NEAR), line_of(rings, side, head + NEXT)
+        _ask_keys(rings, side, rings[far, NUMBER], rings[near, NUMBER], rings[next_, NUMBER], counts)
 
 
 @inlined

@@ -17,7 +17,7 @@ from sash.kernels.rows import copy_row, order_of_doubles
 # The columns of a table: what is asked, the lane of the value, that of its mask and the bit there, is it a DOUBLE, the range.
 TEST, LANE, MASK, BIT, IS_DOUBLE, LOW, HIGH, COLUMNS = range(8)
 INSIDE, OUTSIDE, IS_NULL, IS_NOT_NULL = range(4)
-FALSE, OPEN, TRUE = range(3)  # what all conditions of a row come to; open: NULL
+OPEN, TRUE = range(2)  # what all conditions of a row come to at least; open: NULL
 
 
 @inlined

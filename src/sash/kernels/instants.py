@@ -125,9 +125,11 @@ def _leaving_first(count: int, places: Int64s, net: Int64s, spare_places: Int64s
 @inlined
 def _settle_few(
     rows: Int64s, start: int, stop: int, weight: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, places: Int64s, net: Int64s,
+    heap: Bytes, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
 ) -> int:
-    """Where the net changes of an instant lie, in order, and their weights: by insertion, equal rows are added up on the way."""
+    """Where the net changes of an instant lie, in order, and their weights: by insertion, equal rows are added up on the way;
+    what leaves goes first then.
+    """
     count = 0
     for i in range(start, stop):
         k, order = count, 1
@@ -143,6 +145,7 @@ def _settle_few(
             places[above], net[above] = places[above - 1], net[above - 1]
         places[k], net[k] = i, weight[i]
         count += 1
+    _, count = _leaving_first(count, places, net, spare_places, spare_net)
     return count
 
 
@@ -220,8 +223,9 @@ def order_instants(
         stop = _end_of(ts, start)
         count = stop - start
         if count <= FEW:
-            _settle_few(rows, start, stop, weight, orders, plain, starts, lengths, heap, places, net)
-            _leaving_first(count, places, net, spare_places, spare_net)
+            _settle_few(
+                rows, start, stop, weight, orders, plain, starts, lengths, heap, places, net, spare_places, spare_net
+            )
         else:
             for k in range(count):
                 places[k], net[k] = start + k, weight[start + k]
@@ -263,8 +267,9 @@ def settle_instants(
         n = _copy(rows, ts, weight, done, start, out_rows, out_ts, out_weight, n)
         now, done = ts[start], _end_of(ts, start)
         if done - start <= FEW:
-            count = _settle_few(rows, start, done, weight, orders, plain, starts, lengths, heap, places, net)
-            _, count = _leaving_first(count, places, net, spare_places, spare_net)
+            count = _settle_few(
+                rows, start, done, weight, orders, plain, starts, lengths, heap, places, net, spare_places, spare_net
+            )
         else:
             count = _settle_many(
                 rows, start, done, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,

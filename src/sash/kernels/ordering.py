@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
+from sash.kernels.exact_sum import SIGN
 from sash.kernels.rows import Bytes, compare_rows
 
 MANY = 96  # rows from which on sorting by bytes pays
 BYTES, BUCKETS = 8, 256
-SIGN = -(2**63)
 
 
 @inlined

@@ -15,7 +15,7 @@ from sash.deltas import Delta
 from sash.kernels.distinct import distinct_by_alarm, distinct_in_order
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
-from sash.operators.pieces import Pieces
+from sash.operators.pieces import Pieces, expected_after
 from sash.physical.expiry_specs import DistinctSpec
 from sash.state.distinct import DistinctRows
 
@@ -55,5 +55,5 @@ class Distinct(Operator):
                 )
             )
         changes = pieces.delta()
-        self._expected = len(changes) + len(changes) // 8
+        self._expected = expected_after(changes)
         return changes

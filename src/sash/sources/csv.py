@@ -62,7 +62,8 @@ def header_of(spec: StreamSpec, file: SourceFile) -> Header:
     """The header of a file, which must name every declared column; an empty file has none."""
     header = _read_header(options_of(spec), file)
     if header.lines:
-        layout(spec, header.names, file.path)
+        _check_no_arrays(spec)
+        _check_names(spec, header.names, file.path)
     return header
 
 
@@ -84,18 +85,25 @@ def _names(options: Options, line: bytes) -> tuple[str, ...]:
     return tuple(csv.read_csv(source, reading, _parsing(options), converting).to_pylist()[0].values())
 
 
-def layout(spec: StreamSpec, header: Sequence[str], path: str | None = None) -> Layout:
-    """Columns by name where there is a header, which is that of a file, else by place."""
+def _check_names(spec: StreamSpec, header: Sequence[str], path: str) -> None:
+    known = _known(header)
+    for name in spec.schema.names:
+        if name.lower() not in known:
+            raise SashError(
+                f'stream "{spec.name}": the header of "{path}" has no column "{name}"', f"its columns are: {choices(header)}"
+            )
+
+
+def _known(header: Sequence[str]) -> list[str]:
+    return [name.strip().lower() for name in header]
+
+
+def layout(spec: StreamSpec, header: Sequence[str]) -> Layout:
+    """Columns by name where there is a header, else by place."""
     _check_no_arrays(spec)
     if not options_of(spec).header:
         return Layout(len(spec.schema), tuple(range(len(spec.schema))))
-    known = [name.strip().lower() for name in header]
-    for name in spec.schema.names:
-        if name.lower() not in known:
-            of = "" if path is None else f' of "{path}"'
-            raise SashError(
-                f'stream "{spec.name}": the header{of} has no column "{name}"', f"its columns are: {choices(header)}"
-            )
+    known = _known(header)
     return Layout(len(header), tuple(known.index(name.lower()) for name in spec.schema.names))
 
 

@@ -6,8 +6,10 @@ import numpy as np
 
 import sash
 from sash.deltas import Delta
-from sash.physical.specs import PortSpec
+from sash.physical.specs import PortSpec, Spec
 from sash.runtime.graph import Feed, Graph
+from sash.runtime.node import Node
+from sash.runtime.schedule import parse_schedule
 from sash.scalar.failures import Failures
 from sash.schema import FOREVER
 from sash.state.arena import Arena
@@ -56,3 +58,57 @@ def test_operators_come_and_go_while_rows_wait() -> None:
     assert graph.keep([three]) and all(state.number == place for place, state in enumerate(graph.table.states))
     assert step(0, 3, 20, 15, three) == {three: 3}
     assert {owner for owner, holders in interner._holders.items() if holders} <= {spec.fingerprint for spec in graph.specs}
+
+
+CHAIN = """
+CREATE STREAM a (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;
+CREATE MATERIALIZED VIEW some AS SELECT v AS w FROM a [RANGE 5 SECONDS] WHERE k >= 0;
+CREATE MATERIALIZED VIEW more AS SELECT k AS w FROM a [RANGE 5 SECONDS] WHERE k >= 0;
+"""
+
+
+def chain_of(schedule: str, both: bool = False) -> tuple[Graph, PortSpec, list[Spec]]:
+    db = sash.connect()
+    db.execute(CHAIN)
+    job = db.planned(1)
+    sinks = [job.view(name).spec for name in (("some", "more") if both else ("some",))]
+    arena = Arena.anonymous()
+    return Graph(sinks, arena, Interner(arena), Failures(), schedule=parse_schedule(schedule)), job.ports[0].spec, sinks
+
+
+def heirs(graph: Graph) -> list[tuple[str, str]]:
+    assert graph.table
+    return [(_name(node), _name(node.heir)) for node in graph.nodes if node.heir is not None]
+
+
+def _name(node: Node) -> str:
+    return type(node.operator).__name__
+
+
+def test_rows_are_handed_over_to_an_only_reader() -> None:
+    graph, port, (sink,) = chain_of("auto")
+    assert heirs(graph) == [("Filter", "TimeWindow"), ("TimeWindow", "Project")]
+    lying: list[tuple[str, int, int]] = []
+    graph.watch(lambda node, count, delta: lying.append((_name(node), count, graph.buffered)))
+    result = graph.step({port: feed(9, 0, 9, port.layout.width)}, [sink], {"a": 0})[sink]
+    assert len(result.delta) == 9 and result.clock == 9
+    assert [(name, count) for name, count, _ in lying[:3]] == [("Filter", 9), ("TimeWindow", 9), ("Project", 9)]
+    assert not any(waiting for name, _, waiting in lying if name in ("Filter", "TimeWindow"))
+    assert [one.out.positive for one in graph.metrics() if one.name in ("Filter", "TimeWindow", "Project")] == [9, 9, 9]
+
+
+def test_rows_with_several_readers_wait_for_all() -> None:
+    graph, port, (some, more) = chain_of("auto", both=True)
+    assert heirs(graph) == [("Filter", "TimeWindow")]
+    found = graph.step({port: feed(9, 0, 9, port.layout.width)}, [some, more], {"a": 0})
+    assert [len(found[sink].delta) for sink in (some, more)] == [9, 9]
+    graph.keep([more])
+    assert heirs(graph) == [("Filter", "TimeWindow"), ("TimeWindow", "Project")]
+
+
+def test_schedules_that_say_who_is_next_are_kept() -> None:
+    for schedule in ("dfs", "bfs", "rr", "batch:10", "memory"):
+        assert heirs(chain_of(schedule)[0]) == []
+    graph, _, (sink,) = chain_of("auto")
+    graph.break_at([sink.inputs[0].inputs[0]])
+    assert heirs(graph) == [("Filter", "TimeWindow")]

@@ -111,17 +111,22 @@ class Buffer:
 
     def put(self, delta: Delta, clock: int) -> None:
         """New changes, none of them before the clock so far."""
-        if clock > self.clock:
-            self.clock = clock
-        if not len(delta) or not self.arcs:
+        self.promise(clock)
+        count = len(delta.ts)
+        if not count or not self.arcs:
             return
         self._chunks.append(delta)
         self._starts.append(self.tail)
-        self.tail += len(delta)
+        self.tail += count
         first = int(delta.ts[0])
         for arc in self.arcs:
             if arc.first > first:
                 arc.first = first
+
+    def promise(self, clock: int) -> None:
+        """No change before this instant will come any more."""
+        if clock > self.clock:
+            self.clock = clock
 
     @property
     def rows(self) -> int:

@@ -3,6 +3,9 @@
     1. the current operator takes a batch below the least of its registers, and gives what follows from it
     2. the rule of its state says who is next, by whether it has given something (yield) and could go on (more)
 
+An operator that needs nothing but rows is handed them by the one it reads, if it is the only reader, and works at once: nothing
+waits between them.
+
 A walk ends where no rule knows a way; the next one begins at an operator that can work, in the most urgent fragment. When nobody
 has rows to work off, time is brought to those who wait for it, which may set rows free. The step is over when that helps nobody.
 """
@@ -18,7 +21,7 @@ from sash.runtime.node import Begins, Node
 from sash.runtime.rules import Move, next_move
 from sash.runtime.schedule import BY_LOAD, batch_for
 from sash.runtime.table import State, StateTable
-from sash.schema import FOREVER
+from sash.schema import BEGINNING, FOREVER
 
 Watch = Callable[[Node, int, Delta], None]  # who has run, how many rows it took, what it gave
 
@@ -101,8 +104,8 @@ class Cycle:
         while True:
             node = self.nodes[number]
             if runs:
-                self._run(node)
-                moves, waiting = 0, None
+                node = self._run(node)
+                number, moves, waiting = node.number, 0, None
             elif node.is_waiting_prone and min(arc.first for arc in node.arcs) != FOREVER:
                 waiting = node
             if not self._count:
@@ -114,16 +117,29 @@ class Cycle:
                     return
                 number, runs, moves, waiting = waiting.number, True, 0, None
 
-    def _run(self, node: Node) -> None:
+    def _run(self, node: Node) -> Node:
+        """Let an operator work, and those that it hands its rows over to; the last of them."""
         batch = self.table[node.number].batch
-        self._run_to(node, node.cut(self._batch if batch == BY_LOAD else batch, self._begins))
+        return self._run_to(node, node.cut(self._batch if batch == BY_LOAD else batch, self._begins))
 
-    def _run_to(self, node: Node, now: int) -> None:
-        count, delta = node.run(now, self._begins, tells_time=self.timing is not Timing.ROWS)
+    def _run_to(self, node: Node, now: int) -> Node:
+        inputs = node.take(now)
         if node.is_ready and not node.has_more():
             node.is_ready = False
             self._count -= 1
+        count, tells_time = sum([len(taken.ts) for taken in inputs]), self.timing is not Timing.ROWS
+        delta = node.run(inputs, now, self._begins)
+        while tells_time and (heir := node.heir) is not None and len(delta.ts) and heir.arcs[0].first == FOREVER:
+            node.output.promise(now)
+            self._tell(node, count, delta)
+            node, count = heir, len(delta.ts)
+            delta = node.run([delta], now, self._begins)
+        node.output.put(delta, now if tells_time else _last(delta))
         self._wake_readers(node)
+        self._tell(node, count, delta)
+        return node
+
+    def _tell(self, node: Node, count: int, delta: Delta) -> None:
         if self.watch is not None:
             self.watch(node, count, delta)
 
@@ -190,3 +206,7 @@ class Cycle:
                 found.add(below)
                 waiting.extend(self.inputs[below])
         return sorted(found)
+
+
+def _last(delta: Delta) -> int:
+    return int(delta.ts[-1]) if len(delta) else BEGINNING

@@ -28,7 +28,7 @@ from sash.runtime.early import Early, is_negation
 from sash.runtime.enhanced import Timing, arcs_of_time
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.node import Begins, Node
-from sash.runtime.schedule import AUTO, Schedule
+from sash.runtime.schedule import AUTO, BY_LOAD, Schedule
 from sash.runtime.table import StateTable
 from sash.scalar.evaluate import Failures
 from sash.state.arena import Scopes
@@ -259,3 +259,14 @@ class Graph:
         table = StateTable.of(names, self._cycle.inputs, (self._nodes[spec].number for spec in self._breaks))
         chosen = {node.number: self._schedules.get(node.spec, self._default) for node in nodes}
         self._cycle.table = table.scheduled(chosen).ordered(self._steepness)
+        for node in nodes:
+            node.heir = self._heir(node)
+
+    def _heir(self, node: Node) -> Node | None:
+        """The one that takes the rows of an operator out of its hands, where both work by load: the only reader."""
+        if node.operator is None or len(node.output.arcs) != 1:
+            return None
+        reader, table = self._cycle.nodes[node.output.arcs[0].reader], self._cycle.table
+        is_near = reader.number in table[node.number].successors
+        is_free = all(table[one.number].batch == BY_LOAD for one in (node, reader))
+        return reader if is_near and is_free and reader.needs_only_rows else None

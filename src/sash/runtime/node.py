@@ -36,6 +36,12 @@ class Node:
     is_ready: bool = False  # stands among those that can work
     results: list[Delta] | None = None  # of this step, for a sink
     early: Early | None = None  # of a negation
+    heir: Node | None = None  # the only reader, where that one may work on what it is given at once
+
+    @property
+    def needs_only_rows(self) -> bool:
+        """No time, no second input, no beginning."""
+        return len(self.arcs) == 1 and not self.is_waiting_prone and not self.needs_begin
 
     @property
     def reach(self) -> int:
@@ -73,17 +79,19 @@ class Node:
         rows = self.arcs[0]
         return self.operator.cut(now, rows.first, min(rows.waiting, batch), self._begin(begins))
 
-    def run(self, now: int, begins: Begins, *, tells_time: bool = True) -> tuple[int, Delta]:
-        """Work up to an instant; how many rows it took, and what it gives. The time goes on with it, or only with its rows."""
+    def take(self, now: int) -> list[Delta]:
+        """All that happens to its inputs before an instant."""
+        return [arc.take(now) for arc in self.arcs]
+
+    def run(self, inputs: Sequence[Delta], now: int, begins: Begins) -> Delta:
+        """Work up to an instant; what it gives is still to be put down, or handed over."""
         assert self.operator is not None
-        inputs = [arc.take(now) for arc in self.arcs]
         started = time.perf_counter()
         delta = self.operator.run(inputs, now, self._begin(begins) if self.needs_begin else None)
         self._count(inputs, delta, time.perf_counter() - started)
-        self.output.put(delta, now if tells_time else _last(delta))
-        if self.results is not None and len(delta):
+        if self.results is not None and len(delta.ts):
             self.results.append(delta)
-        return sum([len(taken.ts) for taken in inputs]), delta
+        return delta
 
     def _count(self, inputs: Sequence[Delta], delta: Delta, seconds: float) -> None:
         self.metrics.seconds += seconds
@@ -103,6 +111,3 @@ class Node:
             return None
         return max(found, begins.get(PRESENT) or found) if isinstance(self.spec, TicksSpec) else found
 
-
-def _last(delta: Delta) -> int:
-    return int(delta.ts[-1]) if len(delta) else BEGINNING

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sash.kernels.merging import COUNT, MERGES
-from sash.operators.leaving_join import LeavingJoin
+from sash.operators.leaving_join import MET, LeavingJoin
 from sash.session import Database
 from sash.testing import Oracle
 from sash.testing.comparing import assert_same
@@ -32,11 +32,11 @@ def rows(seed: int, count: int, keys: int, values: int, every: int) -> list[tupl
     ]
 
 
-def played(job: str, pushes: int, seed: int, values: int, expiry: str = "auto") -> Database:
+def played(job: str, pushes: int, seed: int, values: int, expiry: str = "auto", count: int = 1_500) -> Database:
     db = Database(expiry=expiry)
     db.execute(job)
-    left, right = rows(seed, 1_500, 3, values, SECOND), rows(seed + 1, 1_500, 3, values, SECOND)
-    for start in range(0, 1_500, pushes):
+    left, right = rows(seed, count, 3, values, SECOND), rows(seed + 1, count, 3, values, SECOND)
+    for start in range(0, count, pushes):
         db.push("a", left[start : start + pushes])
         db.push("b", [(ts, k, None if v is None else f"text {v}") for ts, k, v in right[start : start + pushes]])
     return db
@@ -68,6 +68,26 @@ def test_copies_change_nothing(values: int, windows: tuple[int, int]) -> None:
             assert the_join(db).kept == 0
     assert changes[0].num_rows > 10_000
     assert all(other.equals(changes[0]) for other in changes[1:])
+
+
+def test_long_chains() -> None:
+    """Of more rows than are met at once; the output is full in their midst."""
+    changes = []
+    for expiry, pushes in (("negative", 700), ("auto", 700), ("auto", 13)):
+        db = played(STREAMS + VIEW.format(500, 450), pushes, 3, 100_000, expiry, count=700)
+        if expiry == "auto":
+            assert counting(the_join(db))[0] > 2 * MET
+        db.advance(10_000 * SECOND)
+        changes.append(db.changes("j").sort_by([(name, "ascending") for name in ("_ts", "k", "v", "w", "_op")]))
+    assert changes[0].num_rows > 200_000
+    assert all(other.equals(changes[0]) for other in changes[1:])
+
+
+@pytest.mark.parametrize(("values", "looks"), [(1_000, True), (10_000_000, False)])
+def test_whether_copies_are_looked_for_is_a_matter_of_pairs(values: int, looks: bool) -> None:
+    """The first of some hundred partners rarely has a copy among the next ones, and yet many do in all."""
+    db = played(STREAMS + VIEW.format(300, 300), 1_500, 5, values)
+    assert [bool(log.registers[MERGES]) for log in the_join(db)._logs] == [looks, looks]
 
 
 @pytest.mark.parametrize("pushes", [100, 1_500])

@@ -5,6 +5,10 @@
 
 Rows leave a log in the order they came, so the next one to leave is at its head. At one instant what leaves comes first; when
 both rows of a pair leave together, the left one takes it along.
+
+The rows of a key lie all over a log, and each tells only which one was before it, so a long chain is a walk from one miss of the
+cache to the next. Whoever walks it leaves word in `jumps` where it leads some lines further on, and the next one asks memory for
+them in time. Pairs are written column by column, for many lines that were met.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from sash.kernels.merging import (
     COUNT,
     MEMORY,
     PROBES,
+    copies_among,
     enter_merging,
     leave_merging,
     newest_counting,
@@ -41,6 +46,7 @@ from sash.kernels.prefetching import prefetch
 from sash.kernels.rows import has_null
 from sash.schema import FOREVER
 
+FAR = 8  # lines of a chain from one that is met to the one that memory is asked for
 SOON = 6  # rows from one thing that is made ready for those to leave to the next
 
 
@@ -53,22 +59,36 @@ def head_expiry(width: int, registers: Int64s, lines: Int64s) -> int:
 
 @inlined
 def write_columns(
-    left: Int64s, i: int, right: Int64s, j: int, lanes: Int64s, bits: Int64s, shape: Int64s, out: Int64s, n: int
+    rows: Int64s, i: int, is_left: int, lines: Int64s, met: Int64s, count: int, lanes: Int64s, bits: Int64s, shape: Int64s,
+    out: Int64s, n: int,
 ) -> None:
-    """`lanes` has lines (is right, from, to), `bits` lines (is right, from lane, bit, to lane, bit). Most pairs have no NULL."""
+    """Pairs of a row with so many lines, column by column. `lanes` has lines (is right, from, to), `bits` lines (is right, from
+    lane, bit, to lane, bit). Most pairs have no NULL.
+    """
     for k in range(len(lanes)):
-        out[n, lanes[k, 2]] = right[j, lanes[k, 1]] if lanes[k, 0] else left[i, lanes[k, 1]]
-    nulls = 0
+        lane, to = lanes[k, 1], lanes[k, 2]
+        if lanes[k, 0] != is_left:
+            value = rows[i, lane]
+            for p in range(count):
+                out[n + p, to] = value
+        else:
+            for p in range(count):
+                out[n + p, to] = lines[met[p], lane]
     for lane in range(shape[4], shape[5]):
-        out[n, lane] = 0
-    for lane in range(shape[0], shape[1]):
-        nulls |= left[i, lane]
-    for lane in range(shape[2], shape[3]):
-        nulls |= right[j, lane]
+        for p in range(count):
+            out[n + p, lane] = 0
+    own, other = (0, 2) if is_left else (2, 0)  # places in shape
+    nulls = 0
+    for lane in range(shape[own], shape[own + 1]):
+        nulls |= rows[i, lane]
+    for lane in range(shape[other], shape[other + 1]):
+        for p in range(count):
+            nulls |= lines[met[p], lane]
     if nulls:
-        for k in range(len(bits)):
-            mask = right[j, bits[k, 1]] if bits[k, 0] else left[i, bits[k, 1]]
-            out[n, bits[k, 3]] |= (mask >> bits[k, 2] & 1) << bits[k, 4]
+        for p in range(count):
+            for k in range(len(bits)):
+                mask = rows[i, bits[k, 1]] if bits[k, 0] != is_left else lines[met[p], bits[k, 1]]
+                out[n + p, bits[k, 3]] |= (mask >> bits[k, 2] & 1) << bits[k, 4]
 
 
 @inlined
@@ -87,34 +107,35 @@ def make_ready(width: int, registers: Int64s, lines: Int64s, table: Int64s, othe
 @inlined
 def meet(
     rows: Int64s, i: int, weight: int, row: int, ts: int, is_left: int, l_lanes: Int64s, r_lanes: Int64s, lanes: Int64s,
-    bits: Int64s, shape: Int64s, width: int, registers: Int64s, lines: Int64s, whole: Int64s, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s, n: int,
+    bits: Int64s, shape: Int64s, width: int, registers: Int64s, lines: Int64s, whole: Int64s, jumps: Int64s, met: Int64s,
+    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int,
 ) -> tuple[int, int]:
-    """Pair a row that comes or leaves with those of the other side from one of them on. Where the output ends, and the row at
-    which it was full, or NOBODY.
+    """Pair a row that comes or leaves with those of the other side from one of them on. Where the output ends, and the row to
+    go on with once there is room again, or NOBODY.
     """
-    found, first, alive = 0, NOBODY, ts if weight > 0 else ts - 1
+    found, alive = 0, ts if weight > 0 else ts - 1
     while row != NOBODY:
-        other = row & (len(lines) - 1)
-        if is_left:
-            is_pair = equal_lanes(rows, i, l_lanes, lines, other, r_lanes)
-        else:
-            is_pair = equal_lanes(rows, i, r_lanes, lines, other, l_lanes)
-        if is_pair:
-            if n == len(out_ts):
-                return n, row
+        count, room = 0, min(len(met), len(out_ts) - n)
+        if room == 0:
+            return n, row
+        while row != NOBODY and count < room:
+            other = row & (len(lines) - 1)
+            if count >= 2:
+                prefetch(lines, jumps[other])
             if is_left:
-                write_columns(rows, i, lines, other, lanes, bits, shape, out_rows, n)
+                is_pair = equal_lanes(rows, i, l_lanes, lines, other, r_lanes)
             else:
-                write_columns(lines, other, rows, i, lanes, bits, shape, out_rows, n)
-            out_ts[n], out_weight[n] = ts, weight * lines[other, width + COUNT]
-            n += 1
-            found += lines[other, width + COUNT] - lines[other, width + WEIGHT]
-            if first == NOBODY:
-                first = other
-            elif equal_lanes(lines, other, whole, lines, first, whole):
-                found += 1
-        row = next_counting(row, alive, width, registers[OLDEST], lines)
+                is_pair = equal_lanes(rows, i, r_lanes, lines, other, l_lanes)
+            met[count] = other
+            count += is_pair
+            row = next_counting(row, alive, width, registers[OLDEST], lines)
+        for p in range(count - FAR):
+            jumps[met[p]] = met[p + FAR]
+        write_columns(rows, i, is_left, lines, met, count, lanes, bits, shape, out_rows, n)
+        for p in range(count):
+            out_ts[n + p], out_weight[n + p] = ts, weight * lines[met[p], width + COUNT]
+        found += copies_among(met, count, width, registers, lines, whole)
+        n += count
     registers[PROBES] += 1
     registers[COPIES] += found
     return n, NOBODY
@@ -131,10 +152,12 @@ def join_leaving(
     r_expiry: Int64s, r_weight: Int64s, r_hashes: Int64s, now: int, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
     r_masks: Int64s, l_whole: Int64s, r_whole: Int64s, lanes: Int64s, bits: Int64s, shape: Int64s, cursor: Int64s,
     l_registers: Int64s, l_lines: Int64s, l_table: Int64s, l_copies: Int64s, r_registers: Int64s, r_lines: Int64s,
-    r_table: Int64s, r_copies: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    r_table: Int64s, r_copies: Int64s, l_jumps: Int64s, r_jumps: Int64s, met: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s,
 ) -> int:
     """`shape` holds the numbers of value lanes and of lanes, left, right and out. Stops when its output is full, with `cursor` at
-    the event at hand; is through when all arrivals, and all rows that leave before `now`, are.
+    the event at hand; is through when all arrivals, and all rows that leave before `now`, are. `met` has room for some lines that
+    a row meets.
     """
     l_width, r_width = l_rows.shape[1], r_rows.shape[1]
     i, j, row, n = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1, 0
@@ -151,7 +174,7 @@ def join_leaving(
                     row = newest_counting(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
                 n, row = meet(
                     l_lines, line, -l_lines[line, l_width + WEIGHT], row, leaves, 1, l_lanes, r_lanes, lanes, bits, shape,
-                    r_width, r_registers, r_lines, r_whole, out_rows, out_ts, out_weight, n,
+                    r_width, r_registers, r_lines, r_whole, r_jumps, met, out_rows, out_ts, out_weight, n,
                 )
                 if row == NOBODY:
                     leave_merging(l_width, l_registers, l_lines)
@@ -164,7 +187,7 @@ def join_leaving(
                     row = newest_counting(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
                 n, row = meet(
                     r_lines, line, -r_lines[line, r_width + WEIGHT], row, leaves, 0, l_lanes, r_lanes, lanes, bits, shape,
-                    l_width, l_registers, l_lines, l_whole, out_rows, out_ts, out_weight, n,
+                    l_width, l_registers, l_lines, l_whole, l_jumps, met, out_rows, out_ts, out_weight, n,
                 )
                 if row == NOBODY:
                     leave_merging(r_width, r_registers, r_lines)
@@ -181,7 +204,7 @@ def join_leaving(
                 row = newest_counting(l_hashes[i], comes, r_width, r_registers[OLDEST], r_lines, r_table)
             n, row = meet(
                 l_rows, i, l_weight[i], row, comes, 1, l_lanes, r_lanes, lanes, bits, shape, r_width, r_registers,
-                r_lines, r_whole, out_rows, out_ts, out_weight, n,
+                r_lines, r_whole, r_jumps, met, out_rows, out_ts, out_weight, n,
             )
             if row == NOBODY:
                 i += 1
@@ -196,7 +219,7 @@ def join_leaving(
                 row = newest_counting(r_hashes[j], comes, l_width, l_registers[OLDEST], l_lines, l_table)
             n, row = meet(
                 r_rows, j, r_weight[j], row, comes, 0, l_lanes, r_lanes, lanes, bits, shape, l_width, l_registers,
-                l_lines, l_whole, out_rows, out_ts, out_weight, n,
+                l_lines, l_whole, l_jumps, met, out_rows, out_ts, out_weight, n,
             )
             if row == NOBODY:
                 j += 1

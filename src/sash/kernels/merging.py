@@ -6,9 +6,9 @@ Rows leave a log in the order they came, so the newest copy, which leaves last, 
 only who absorbed it, and takes itself off that one's count when it leaves. A probe meets every distinct row once, and gives one
 pair with the weight of all.
 
-To look for its copy costs a row a visit of one more table, so it is done only where that pays: probes tell how many of the rows
-they meet are copies of the first one, or have been absorbed. Copies that were not looked for are lines of their own, which is as
-right; once it turns out that there are many, one pass over the log looks for all.
+To look for its copy costs a row a visit of one more table, so it is done only where that pays: probes tell how many pairs it
+spares them, or would. Copies that were not looked for are lines of their own, which is as right; once it turns out that there are
+many, one pass over the log looks for all.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from sash.kernels.hashing import equal_lanes, hash_lanes
 from sash.kernels.join import EXPIRY, HASH, NOBODY, OLDEST, PREVIOUS, TAIL, WEIGHT, enter_log
 
 COUNT, MERGING_EXTRA = 4, 5  # lanes of a line after those of its row: how many rows it stands for, 0 if it is absorbed
-# Registers after those of a log: whether copies are looked for; the probes of late, and how many copies they met; the last row
+# Registers after those of a log: whether copies are looked for; the probes of late, and how many pairs that spares; the last row
 # that was not looked for, the end of the log at the last pass.
 MERGES, PROBES, COPIES, UNTRIED, PASSED, MERGING_REGISTERS = 2, 3, 4, 5, 6, 8
+ASKED = 16  # rows that a probe meets, of which it is asked how many are copies of the first
 MEMORY = 256  # probes after which older ones count half
-LOST = 4  # where so many probes meet one copy, looking for them has stopped to pay; it begins to where each does
+LOST = 4  # where so many probes are spared one pair, looking for copies has stopped to pay; it begins to where each is
 
 
 @inlined
@@ -68,6 +69,19 @@ def reconsider(width: int, registers: Int64s, lines: Int64s, copies: Int64s, who
             if lines[row & (len(lines) - 1), width + COUNT]:
                 absorb_copy(row, width, registers, lines, copies, whole)
         registers[UNTRIED], registers[PASSED] = -1, registers[TAIL]
+
+
+@inlined
+def copies_among(met: Int64s, count: int, width: int, registers: Int64s, lines: Int64s, whole: Int64s) -> int:
+    """How many pairs a probe is spared, or would be if copies were looked for: all rows may have as many as the first one has."""
+    absorbed = copies = 0
+    if registers[MERGES]:
+        for p in range(count):
+            absorbed += lines[met[p], width + COUNT] - lines[met[p], width + WEIGHT]
+    asked = min(count, ASKED)
+    for p in range(1, asked):
+        copies += equal_lanes(lines, met[p], whole, lines, met[0], whole)
+    return absorbed + copies * count * count // (2 * asked) if copies else absorbed
 
 
 @inlined

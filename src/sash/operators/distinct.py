@@ -15,7 +15,7 @@ from sash.deltas import Delta
 from sash.kernels.distinct import distinct_by_alarm, distinct_in_order
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
-from sash.operators.pieces import Pieces, expected_after
+from sash.operators.pieces import Pieces, Yield
 from sash.physical.expiry_specs import DistinctSpec
 from sash.state.distinct import DistinctRows
 
@@ -29,7 +29,7 @@ class Distinct(Operator):
         self._rows = DistinctRows(
             spec.layout, surroundings.scope, surroundings.interner, has_alarms=not self._is_in_order
         )
-        self._expected = 0  # changes of a step: as many as the last one had
+        self._yield = Yield()
 
     @property
     def kept(self) -> int:
@@ -40,7 +40,8 @@ class Distinct(Operator):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        rows, cursor, pieces = self._rows, np.zeros(1, np.int64), Pieces(self.layout.width, self._expected or len(delta))
+        rows, cursor = self._rows, np.zeros(1, np.int64)
+        pieces = Pieces(self.layout.width, self._yield.of(len(delta)) or len(delta))
         tags = rows.tags(delta.rows)
         kernel = distinct_in_order if self._is_in_order else distinct_by_alarm
         while cursor[0] <= len(delta):
@@ -55,5 +56,5 @@ class Distinct(Operator):
                 )
             )
         changes = pieces.delta()
-        self._expected = expected_after(changes)
+        self._yield.saw(len(delta), changes)
         return changes

@@ -18,7 +18,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels import join as kernel
 from sash.operators.base import Surroundings, Timeless
-from sash.operators.pieces import Pieces, expected_after
+from sash.operators.pieces import Pieces, Yield
 from sash.physical.pair_specs import JoinSpec, SignedJoinSpec
 from sash.state.bag import KeyedBag
 from sash.state.row_log import RowLog
@@ -56,7 +56,7 @@ class Join(Timeless):
     def __init__(self, spec: JoinSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         scope, interner = surroundings.scope, surroundings.interner
-        self._shape, self._expected = pair_shape(spec), 0  # pairs of a step: as many as the last one had
+        self._shape, self._yield = pair_shape(spec), Yield()
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
             self.LOG(spec.left.layout, scope.scope("left"), interner),
@@ -71,12 +71,13 @@ class Join(Timeless):
         left, right = inputs
         if not len(left) and not len(right):
             return self.nothing
-        self.probes += len(left) + len(right)
-        pieces = Pieces(self.layout.width, max(len(left) + len(right), self._expected))
+        came = len(left) + len(right)
+        self.probes += came
+        pieces = Pieces(self.layout.width, max(came, self._yield.of(came)))
         for left_part, right_part, _ in in_slices(left, right, now, SLICE):
             self._join(left_part, right_part, pieces)
         pairs = pieces.delta()
-        self._expected = expected_after(pairs)
+        self._yield.saw(came, pairs)
         return pairs
 
     def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
@@ -103,7 +104,7 @@ class SignedJoin(Timeless):
     def __init__(self, spec: SignedJoinSpec, surroundings: Surroundings) -> None:
         super().__init__(spec.layout)
         scope, interner = surroundings.scope, surroundings.interner
-        self._shape, self._expected = pair_shape(spec), 0  # pairs of a step: as many as the last one had
+        self._shape, self._yield = pair_shape(spec), Yield()
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._bags = (
             KeyedBag(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
@@ -118,16 +119,17 @@ class SignedJoin(Timeless):
         left, right = inputs
         if not len(left) and not len(right):
             return self.nothing
-        self.probes += len(left) + len(right)
+        came = len(left) + len(right)
+        self.probes += came
         for bag, delta in zip(self._bags, inputs, strict=True):
             bag.reserve(len(delta))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, max(len(left) + len(right), self._expected))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, max(came, self._yield.of(came)))
         while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
             out = pieces.next()
             rows, ts, _, weight = out.room
             out.add(self._join(left, right, cursor, rows, ts, weight))
         pairs = pieces.delta()
-        self._expected = expected_after(pairs)
+        self._yield.saw(came, pairs)
         return pairs
 
     def _join(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:

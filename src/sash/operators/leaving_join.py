@@ -15,11 +15,13 @@ from sash.deltas import Delta, Int64s
 from sash.kernels.leaving_join import join_leaving
 from sash.operators.base import Operator, Surroundings
 from sash.operators.join import Side, in_slices
-from sash.operators.pieces import Pieces, expected_after
+from sash.operators.pieces import Pieces, Yield
 from sash.physical.expiry_specs import LeavingJoinSpec
 from sash.state.merging_log import MergingLog
 
 LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where more are kept, as many as these
+
+MET = 256  # lines that a row meets before its pairs with them are written
 
 
 class LeavingJoin(Operator):
@@ -37,7 +39,8 @@ class LeavingJoin(Operator):
         self._lanes, self._bits = _moves(spec)
         layouts = (spec.left.layout, spec.right.layout, spec.layout)
         self._shape = np.array([(layout.values, layout.width) for layout in layouts], np.int64).ravel()
-        self._expected = 0  # changes of a step: as many as the last one had
+        self._yield = Yield()
+        self._met = np.empty(MET, np.int64)
 
     @property
     def kept(self) -> int:
@@ -48,11 +51,12 @@ class LeavingJoin(Operator):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
-        pieces = Pieces(self.layout.width, self._expected)
+        came = len(left) + len(right)
+        pieces = Pieces(self.layout.width, self._yield.of(came))
         for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
             self._slide(left_part, right_part, until, pieces)
         changes = pieces.delta()
-        self._expected = expected_after(changes)
+        self._yield.saw(came, changes)
         return changes
 
     def _slide(self, left: Delta, right: Delta, until: int, pieces: Pieces) -> None:
@@ -78,7 +82,7 @@ class LeavingJoin(Operator):
             left.rows, left.ts, left.expiry, left.weight, hashes[0], right.rows, right.ts, right.expiry, right.weight, hashes[1],
             now, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, l_log.whole, r_log.whole, self._lanes,
             self._bits, self._shape, cursor, l_log.registers, l_log.lines, l_log.table, l_log.copies, r_log.registers,
-            r_log.lines, r_log.table, r_log.copies, rows, ts, weight,
+            r_log.lines, r_log.table, r_log.copies, l_log.jumps, r_log.jumps, self._met, rows, ts, weight,
         )
         return count
 

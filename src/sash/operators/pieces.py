@@ -12,6 +12,7 @@ from sash.deltas import Delta, Int64s
 from sash.schema import FOREVER
 
 SMALLEST, LARGEST = 256, 1 << 18
+MOST = 1 << 20  # changes that are made room for at once, if no step had as many yet
 
 
 @dataclass
@@ -62,6 +63,21 @@ class Pieces:
         return Delta.concatenate([piece.delta() for piece in self._pieces], self._width)
 
 
-def expected_after(delta: Delta) -> int:
-    """How many changes a step may have after one that had these, so that they mostly fit into one piece."""
-    return len(delta) + len(delta) // 8
+class Yield:
+    """How many changes an operator gives for its rows, as the last of its steps that had some tells."""
+
+    def __init__(self) -> None:
+        self._rows = self._changes = 0
+
+    def of(self, rows: int) -> int:
+        """What so many rows may give, so that it mostly fits into one piece. After a few rows with many changes this may be far
+        too much, so there is a limit.
+        """
+        if not self._rows:
+            return 0
+        likely = rows * self._changes // self._rows
+        return min(likely + likely // 8, max(MOST, 2 * self._changes))
+
+    def saw(self, rows: int, changes: Delta) -> None:
+        if rows:
+            self._rows, self._changes = rows, len(changes)

@@ -22,9 +22,11 @@ class MergingLog(RowLog):
         super().__init__(layout, scope, interner)
         self.copies = scope.array("copies", FIRST_ROOM)
         self.whole = np.arange(layout.width)  # the lanes by which rows are equal
+        self.jumps = np.zeros(len(self.lines), np.int64)  # lines further on in chains; not state: only to ask memory for them
 
     def _forget(self, now: int) -> None:
         self.copies = self._scope.resize("copies", len(self.lines))
         self.copies[:] = 0
+        self.jumps = np.zeros(len(self.lines), np.int64)
         self.registers[UNTRIED] = self.registers[TAIL] - 1
         chain_anew(self._width, self.registers, self.lines, self.table)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sash.bench import patterns_report
-from sash.bench.patterns_input import QUERIES, generated, read_log, recorded
+from sash.bench import patterns, patterns_report
+from sash.bench.patterns import Run, TooLong, measure
+from sash.bench.patterns_input import QUERIES, SRC, TS, UNIT, generated, read_log, recorded
 from sash.bench.report import Options
 from sash.errors import SashError
 from sash.physical.papers import Stores
@@ -51,4 +52,33 @@ def test_a_log_must_have_the_columns(tmp_path: Path) -> None:
 
 def test_a_query_of_one_link_has_the_whole_log() -> None:
     log = pa.table({name: [str(place % 7) for place in range(60)] for name in ("service", "orig_h", "resp_h")})
-    assert [len(recorded(log, "log", links).links[0]) for links in (1, 2, 3)] == [60, 30, 20]
+    assert [recorded(log, "log", links, 100).round for links in (1, 2, 3)] == [60, 30, 20]
+
+
+def test_a_log_is_played_again() -> None:
+    log = pa.table({name: [str(place) for place in range(9)] for name in ("service", "orig_h", "resp_h")})
+    first, second = recorded(log, "log", 2, 10).links
+    assert first[:, SRC].tolist() == [0, 2, 4, 6, 0, 2, 4, 6, 0, 2]
+    assert second[:, SRC].tolist() == [1, 3, 5, 7, 1, 3, 5, 7, 1, 3]
+    assert first[:, TS].tolist() == [UNIT * place for place in range(10)]
+
+
+def test_how_a_run_is_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    query, input_ = QUERIES[1], generated(900)
+    found = set()
+    for changes, least in ((1 << 18, 1 << 10), (5, 7)):
+        monkeypatch.setattr(patterns, "CHANGES", changes)
+        monkeypatch.setattr(patterns, "LEAST_STEP", least)
+        run = Run(query, input_, 300, "auto", Stores.ENGINE)
+        found.add(run.play(300, 600)[1])
+        run.close()
+    assert len(found) == 1 and found != {0}
+
+
+def test_what_takes_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TooLong):
+        measure(QUERIES[0], generated(200), 100, 100, 1, Stores.ENGINE, seconds=0)
+    monkeypatch.setattr(patterns_report, "QUICK_SIZES", dict.fromkeys(Stores, (100,)))
+    monkeypatch.setattr(patterns_report, "LONGEST", 0)
+    report = next(patterns_report.run(Options(quick=True, rows=100)))
+    assert not report.lines and "Query 3 over 100 rows takes more than 0 minutes, and is left out" in report.notes

@@ -8,9 +8,10 @@ negation a third, with the stores of the papers over windows that are not scanne
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,7 +35,8 @@ from sash.state.arena import Arena
 from sash.state.interner import Interner
 
 STRATEGIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
-STEP = 1 << 16  # rows of each stream that are worked off at once
+# Rows of each stream that are worked off at once: as many as bring about so many changes, but within these limits.
+LEAST_STEP, STEP, CHANGES = 1 << 10, 1 << 16, 1 << 18
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class Measured:
     @property
     def median(self) -> float:
         return statistics.median(self.nanoseconds)
+
+
+class TooLong(Exception):
+    """The time that was given is over, and not all strategies were played once."""
 
 
 class Run:
@@ -87,19 +93,25 @@ class Run:
             ts = np.ascontiguousarray(rows[:, 0])
         return Feed(Delta(rows, ts, np.full(len(rows), FOREVER), np.ones(len(rows), np.int64)), now)
 
-    def play(self, window: int, measured: int) -> tuple[float, int]:
+    def play(self, window: int, measured: int, until: float = math.inf) -> tuple[float, int]:
         """CPU nanoseconds of a row of all streams after the windows are full; a checksum of all changes then."""
-        for start, stop in self._input.steps(STEP, window):
-            self.step(start, stop)
-        spent, total, rows = 0.0, 0, 0
-        for start, stop in self._input.steps(STEP, measured):
-            feeds = self.feeds(window + start, window + stop)
+        spent, total, start, size = 0.0, 0, 0, STEP
+        while start < window + measured:
+            stop = min(start + size, window if start < window else window + measured)
+            feeds = self.feeds(start, stop)
             started = time.process_time()
             changes = self.work(feeds)
-            spent += time.process_time() - started
-            total ^= checksum(self._net.per_instant(changes))
-            rows += (stop - start) * sum(not port.is_table for port in self._ports)
-        return 1e9 * spent / rows, total
+            if start >= window:
+                spent += time.process_time() - started
+            net = self._net.per_instant(changes)
+            if start >= window:
+                total += checksum(net)
+            size = max(LEAST_STEP, min(STEP, CHANGES * (stop - start) // max(1, len(net))))
+            start = stop
+            if time.monotonic() > until:
+                raise TooLong
+        rows = measured * sum(not port.is_table for port in self._ports)
+        return 1e9 * spent / rows, total % (1 << 64)
 
     def close(self) -> None:
         self._arena.close()
@@ -137,23 +149,32 @@ def _above_join(operators: Sequence[OperatorMetrics]) -> dict[str, int] | None:
     return joins[-1].out.figures() if joins else None
 
 
-def measure(query: Query, input_: Input, window: int, rows: int, repeat: int, stores: Stores) -> Iterator[Measured]:
-    """All strategies in turns, each time another one first; of those with one plan only the first is played."""
+def measure(
+    query: Query, input_: Input, window: int, rows: int, repeat: int, stores: Stores, seconds: float = math.inf
+) -> list[Measured]:
+    """All strategies in turns, each time another one first; of those with one plan only the first is played.
+
+    No further turn begins when the time that is given is over; TooLong if that is before the end of the first.
+    """
     found = {strategy: Measured(query.name, window, stores, strategy) for strategy in strategies(query, stores)}
     firsts = _firsts(query, input_, window, stores, list(found))
-    names, expected = list(dict.fromkeys(firsts.values())), None
+    names, expected, until = list(dict.fromkeys(firsts.values())), None, time.monotonic() + seconds
     for turn in range(repeat):
         for strategy in names[turn % len(names) :] + names[: turn % len(names)]:
             one, run = found[strategy], Run(query, input_, window, strategy, stores)
-            nanoseconds, changes = run.play(window, rows)
+            try:
+                nanoseconds, changes = run.play(window, rows, until if turn == 0 else math.inf)
+                one.facts.update(run.facts())
+            finally:
+                run.close()
             one.nanoseconds.append(nanoseconds)
-            one.facts.update(run.facts())
-            run.close()
             if strategy != "input-triggered":
                 expected = changes if expected is None else expected
                 if changes != expected:
                     raise SashError(f'"{query.name}" gives other changes by {strategy} than by {STRATEGIES[0]}')
-    yield from (replace(found[first], strategy=strategy) for strategy, first in firsts.items())
+        if time.monotonic() > until:
+            break
+    return [replace(found[first], strategy=strategy) for strategy, first in firsts.items()]
 
 
 def _firsts(query: Query, input_: Input, window: int, stores: Stores, names: Sequence[str]) -> dict[str, str]:

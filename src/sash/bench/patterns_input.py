@@ -6,7 +6,6 @@ protocol is its place in a dictionary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,21 +89,17 @@ class Input:
     table: Int64s  # the rows of favorites
     few: int
     many: int
+    round: int  # rows of a link until it begins anew
 
     def rows(self, stream: str) -> Int64s:
         return self.table if stream == "favorites" else self.links[int(stream[4:]) - 1]
-
-    def steps(self, size: int, end: int) -> Iterator[tuple[int, int]]:
-        """From which unit of time to which."""
-        for start in range(0, end, size):
-            yield start, min(start + size, end)
 
 
 def generated(rows: int, seed: int = 1) -> Input:
     """Traffic as `sash generate` makes it."""
     made = traffic(LINKS * rows, seed, links=LINKS)["traffic"]
     columns = [_codes(made.column(name)) for name in ("protocol", "src", "dst")]
-    return _input("generated traffic", rows, columns, few="telnet", many="ftp", names=made.column("protocol"), count=LINKS)
+    return _input("generated traffic", rows, rows, columns, few="telnet", many="ftp", names=made.column("protocol"), count=LINKS)
 
 
 def read_log(path: Path) -> pa.Table:
@@ -116,14 +111,14 @@ def read_log(path: Path) -> pa.Table:
     return table
 
 
-def recorded(table: pa.Table, name: str, links: int) -> Input:
-    """A log, dealt out to so many links."""
+def recorded(table: pa.Table, name: str, links: int, rows: int) -> Input:
+    """A log, dealt out to so many links; each is played again and again until it has so many rows."""
     services = pc.fill_null(table.column("service").cast(pa.string()), "-")
     columns = [_codes(services), _codes(table.column("orig_h")), _codes(table.column("resp_h"))]
     by_size = pc.value_counts(services.combine_chunks()).to_pylist()
     names = [entry["values"] for entry in sorted(by_size, key=lambda entry: -entry["counts"])]
-    rows = table.num_rows // links
-    return _input(name, rows, columns, few=names[min(2, len(names) - 1)], many=names[0], names=services, count=links)
+    own = table.num_rows // links
+    return _input(name, rows, own, columns, few=names[min(2, len(names) - 1)], many=names[0], names=services, count=links)
 
 
 def _codes(column: pa.ChunkedArray) -> Int64s:
@@ -131,18 +126,20 @@ def _codes(column: pa.ChunkedArray) -> Int64s:
     return np.asarray(encoded.indices.fill_null(0).cast(pa.int64()))
 
 
-def _input(name: str, rows: int, columns: list[Int64s], few: str, many: str, names: pa.ChunkedArray, count: int) -> Input:
+def _input(
+    name: str, rows: int, own: int, columns: list[Int64s], few: str, many: str, names: pa.ChunkedArray, count: int
+) -> Input:
     """The rows of the columns go to the links in turns."""
     links = []
     for link in range(count):
         lanes = np.zeros((rows, WIDTH), np.int64)
         lanes[:, TS] = np.arange(rows) * UNIT + link
         for lane, column in zip((PROTOCOL, SRC, DST), columns, strict=True):
-            lanes[:, lane] = column[link::count][:rows]
+            lanes[:, lane] = np.resize(column[link::count][:own], rows)
         links.append(lanes)
     codes = columns[0]
     which = {word: int(codes[pc.index(names, word).as_py()]) for word in (few, many)}
-    return Input(name, tuple(links), favorites(links[0], 0.1), which[few], which[many])
+    return Input(name, tuple(links), favorites(links[0], 0.1), which[few], which[many], own)
 
 
 def favorites(link: Int64s, share: float) -> Int64s:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sash.bench.patterns import STRATEGIES, Measured, Run, measure
+from sash.bench.patterns import STRATEGIES, Measured, Run, TooLong, measure
 from sash.bench.patterns_input import LINKS, QUERIES, Input, Query, favorites, generated, read_log, recorded
 from sash.bench.report import Options, Report
 from sash.physical.papers import Stores
@@ -31,8 +30,7 @@ TITLES = {
 }  # fmt: skip
 # Windows above this make Query 5 with the join first too large to keep, or to scan.
 LARGEST_RESULT = {Stores.ENGINE: 20_000, Stores.PAPERS: 2_000, Stores.IN_ORDER: 2_000}
-GROWTH = {Stores.ENGINE: 1, Stores.PAPERS: 2, Stores.IN_ORDER: 1}  # of the time by the window; lists are scanned for every row
-LONGEST = 240  # seconds that all runs of a query over one size of windows may take
+LONGEST = 240  # seconds that all strategies may take, played once each; no further turn begins after it
 REPEAT = {Stores.ENGINE: 5, Stores.PAPERS: 2, Stores.IN_ORDER: 3}
 PAPER_QUERIES = ("Query 1", "Query 2", "Query 3", "Query 4", "Query 5")
 PLAYED = (10_000, 20_000)  # window, and rows of each link after it, where only counts matter
@@ -51,12 +49,18 @@ def run(options: Options) -> Iterator[Report]:
 
 def _inputs(options: Options) -> Iterator[tuple[Inputs, Sizes]]:
     sizes = QUICK_SIZES if options.quick else SIZES
-    made = generated(max(max(some) + (options.rows or ROWS[stores]) for stores, some in sizes.items()))
+    made = generated(_rows_needed(sizes, options))
     yield lambda query: made, sizes
     if options.connections is not None:
         log = read_log(options.connections)
-        parts = {links: recorded(log, options.connections.name, links) for links in range(1, LINKS + 1)}
+        rows = _rows_needed(RECORDED_SIZES, options)
+        parts = {links: recorded(log, options.connections.name, links, rows) for links in range(1, LINKS + 1)}
         yield lambda query: parts[query.links], RECORDED_SIZES
+
+
+def _rows_needed(sizes: Sizes, options: Options) -> int:
+    """Of each link: to fill the largest windows, and to measure then."""
+    return max(max(some) + (options.rows or ROWS[stores]) for stores, some in sizes.items())
 
 
 def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Options) -> Report:
@@ -64,15 +68,15 @@ def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Option
     notes: list[str] = []
     for query in _queries(stores):
         input_ = inputs(query)
-        for size, larger in zip(sizes, [*sizes[1:], 0], strict=True):
-            rows = min(options.rows or ROWS[stores], len(input_.links[0]) - size)
-            if ("negation up" in query.name and size > LARGEST_RESULT[stores]) or rows <= 0:
+        for size in sizes:
+            if size > input_.round or ("negation up" in query.name and size > LARGEST_RESULT[stores]):
                 continue
             options.say(f"{stores.value} stores, {input_.name}, {query.name}, {size:,} rows")
-            started = time.monotonic()
-            found += measure(query, input_, size, rows, options.repeat or (1 if options.quick else REPEAT[stores]), stores)
-            if (time.monotonic() - started) * (larger / size) ** GROWTH[stores] > LONGEST:
-                notes.append(f"{query.name} over {larger:,} rows would take more than {LONGEST // 60} minutes, and is left out")
+            repeat, rows = options.repeat or (1 if options.quick else REPEAT[stores]), options.rows or ROWS[stores]
+            try:
+                found += measure(query, input_, size, rows, repeat, stores, LONGEST)
+            except TooLong:
+                notes.append(f"{query.name} over {size:,} rows takes more than {LONGEST // 60} minutes, and is left out")
                 break
     name = inputs(QUERIES[0]).name
     used = [strategy for strategy in STRATEGIES if any(one.strategy == strategy for one in found)]
@@ -84,7 +88,7 @@ def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Option
          "nanoseconds": one.nanoseconds, **one.facts}
         for one in found
     ]  # fmt: skip
-    return Report(title, columns, lines, numbers, notes, draw=lambda path: _draw(found, used, path))
+    return Report(title, columns, lines, numbers, notes, draw=(lambda path: _draw(found, used, path)) if found else None)
 
 
 def _queries(stores: Stores) -> Sequence[Query]:

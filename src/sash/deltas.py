@@ -26,6 +26,7 @@ from sash.schema import FOREVER, Schema
 Int64s = npt.NDArray[np.int64]
 
 MASK_BITS = 32
+MOST_SHARED = 1 << 20  # expiries of signed changes that are kept for all
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,18 @@ class Delta:
         )
 
     @staticmethod
-    def room(count: int, width: int) -> Delta:
-        """Space for a kernel to write signed changes into."""
+    def room(count: int, width: int, *, expires: bool = False) -> Delta:
+        """Space for a kernel to write changes into: signed ones, or such that carry their expiry."""
         numbers = np.empty((2, count), np.int64)
-        return Delta(np.empty((count, width), np.int64), numbers[0], np.full(count, FOREVER), numbers[1])
+        expiry = np.empty(count, np.int64) if expires else forever(count)
+        return Delta(np.empty((count, width), np.int64), numbers[0], expiry, numbers[1])
+
+
+def forever(count: int) -> Int64s:
+    """The expiries of so many changes that are signed. All who ask share them: they are not to be written to."""
+    return np.full(count, FOREVER) if count > MOST_SHARED else shared_forever(count.bit_length())[:count]
+
+
+@cache
+def shared_forever(power: int) -> Int64s:
+    return np.full(1 << power, FOREVER)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sash.deltas import Delta
+from sash.deltas import MOST_SHARED, Delta, forever
 from sash.operators.pieces import MOST, SMALLEST, Pieces, Yield
+from sash.schema import FOREVER
 
 
 def test_nothing_is_known_before_the_first_rows() -> None:
@@ -18,7 +19,7 @@ def test_nothing_is_known_before_the_first_rows() -> None:
 def test_larger_steps_give_more() -> None:
     expected = Yield()
     expected.saw(100, Delta.room(250, 1))
-    assert [expected.of(rows) for rows in (0, 4, 100, 10_000)] == [0, 11, 281, 28_125]
+    assert [expected.of(rows) for rows in (0, 4, 100, 10_000)] == [0, 15, 375, 37_500]
 
 
 def test_a_few_rows_with_many_changes_do_not_take_all_memory() -> None:
@@ -39,4 +40,13 @@ def test_what_does_not_fit_goes_to_further_pieces(guess: int) -> None:
         piece.add(len(ts))
         written += len(ts)
     changes = pieces.delta()
+    assert (changes.expiry == FOREVER).all()
     assert changes.rows[:, 0].tolist() == list(range(written)) and written == 31 * max(guess, SMALLEST)
+
+
+def test_signed_changes_share_their_expiries() -> None:
+    one, two = Delta.room(1_000, 2), Delta.room(900, 1)
+    assert one.expiry.base is two.expiry.base and one.expiry.tolist() == [FOREVER] * 1_000
+    own = Delta.room(1_000, 2, expires=True)
+    assert own.expiry.base is None and len(own.expiry) == 1_000
+    assert (forever(MOST_SHARED + 1) == FOREVER).all() and forever(0).tolist() == []

@@ -63,7 +63,7 @@ class UnionAll(Timeless):
         left, right = inputs
         if not len(left) or not len(right):
             return left if len(left) else right
-        out = Delta.room(len(left) + len(right), self.layout.width)
+        out = Delta.room(len(left) + len(right), self.layout.width, expires=True)
         kernel.merge_changes(
             left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight, out.rows, out.ts,
             out.expiry, out.weight,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sash.deltas import Delta
+from sash.deltas import Delta, forever
 from sash.operators.base import Operator, Surroundings
 from sash.operators.changes import NetChanges
 from sash.operators.delays import Delays
@@ -57,4 +57,4 @@ class Emit(Operator):
         """What the open period holds, as changes of one instant; it holds nothing then. Also for the end of the input."""
         rows, weight = self.bag.rows()
         self.bag.add(rows, -weight)
-        return Delta(rows, np.full(len(weight), ts), np.full(len(weight), FOREVER), weight)
+        return Delta(rows, np.full(len(weight), ts), forever(len(weight)), weight)

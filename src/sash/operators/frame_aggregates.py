@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sash.deltas import Delta, Int64s
+from sash.deltas import Delta, Int64s, forever
 from sash.logical.aggregates import AggregateCall
 from sash.logical.over import Frame
 from sash.logical.patterns import Pattern
@@ -20,7 +20,7 @@ from sash.operators.group_by import GroupBy
 from sash.operators.segments import Segments
 from sash.physical.group_specs import GroupBySpec
 from sash.physical.specs import PortSpec
-from sash.schema import FOREVER, Schema
+from sash.schema import Schema
 from sash.state.scratch import Scratch
 
 
@@ -54,4 +54,4 @@ class FrameAggregates:
         order = np.argsort(instants, kind="stable")
         signs = np.repeat(np.array([-1, 1]), len(seen))
         moved = np.concatenate([seen, seen])[order]
-        return Delta(rows.rows[moved], instants[order], np.full(len(order), FOREVER), signs[order])
+        return Delta(rows.rows[moved], instants[order], forever(len(order)), signs[order])

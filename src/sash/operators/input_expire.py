@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sash.deltas import Delta, Int64s
+from sash.deltas import Delta, Int64s, forever
 from sash.kernels.combine import merge_changes
 from sash.logical.patterns import Pattern
 from sash.operators.base import Operator, Surroundings
@@ -63,10 +63,10 @@ class InputExpire(Operator):
 def _with_instants(delta: Delta, instants: Int64s) -> Delta:
     """The rows, and before those of every instant one change of no weight."""
     count, width = len(instants), delta.rows.shape[1]
-    nothing = Delta(np.zeros((count, width), np.int64), instants, np.full(count, FOREVER), np.zeros(count, np.int64))
+    nothing = Delta(np.zeros((count, width), np.int64), instants, forever(count), np.zeros(count, np.int64))
     if not len(delta) or not count:
         return delta if len(delta) else nothing
-    out = Delta.room(count + len(delta), width)
+    out = Delta.room(count + len(delta), width, expires=True)
     merge_changes(
         nothing.rows, nothing.ts, nothing.expiry, nothing.weight, delta.rows, delta.ts, delta.expiry, delta.weight, out.rows,
         out.ts, out.expiry, out.weight,

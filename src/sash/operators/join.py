@@ -73,7 +73,7 @@ class Join(Timeless):
             return self.nothing
         came = len(left) + len(right)
         self.probes += came
-        pieces = Pieces(self.layout.width, max(came, self._yield.of(came)))
+        pieces = Pieces(self.layout.width, max(came, self._yield.of(came)), expires=True)
         for left_part, right_part, _ in in_slices(left, right, now, SLICE):
             self._join(left_part, right_part, pieces)
         pairs = pieces.delta()

@@ -43,7 +43,7 @@ class Lookup(Timeless):
         self.probes += len(left)
         table = self._table
         table.reserve(len(right))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left), expires=True)
         while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
             out = pieces.next()
             out.add(

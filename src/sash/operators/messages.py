@@ -51,7 +51,7 @@ class Announce(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         self._leaving.reserve(len(delta))
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta), expires=True)
         while cursor[0] <= len(delta):
             out = pieces.next()
             out.add(
@@ -121,7 +121,7 @@ class MessageLookup(Timeless):
         table, joined = self._table, self._joined
         table.reserve(len(right))
         joined.reserve(len(left))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left), expires=True)
         while cursor[join_kernel.LEFT] < len(left) or cursor[join_kernel.RIGHT] < len(right):
             out = pieces.next()
             out.add(

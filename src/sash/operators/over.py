@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sash.deltas import Delta, Int64s, Layout
+from sash.deltas import Delta, Int64s, Layout, forever
 from sash.kernels import over as kernel
 from sash.logical.aggregates import AggregateCall
 from sash.logical.over import Frame, OverCall
@@ -24,7 +24,6 @@ from sash.operators.orders import row_order
 from sash.operators.segments import Segments
 from sash.operators.window_values import NOWHERE, numbers, sources
 from sash.physical.over import OverSpec
-from sash.schema import FOREVER
 from sash.state.ranking import KeyColumns, Ranking
 
 FAR = 1 << 60  # a reach without limit
@@ -92,7 +91,7 @@ class Over(Timeless):
                 self._write(out, place, *self._value(call, rows))
         table = rows.table[rows.of_rows][rows.is_shown]
         stamps, signs = np.ascontiguousarray(table[:, kernel.TS]), np.ascontiguousarray(table[:, kernel.SIGN])
-        return Delta(out[rows.is_shown], stamps, np.full(len(table), FOREVER), signs)
+        return Delta(out[rows.is_shown], stamps, forever(len(table)), signs)
 
     def _value(self, call: OverCall, rows: Segments) -> tuple[Int64s, npt.NDArray[np.bool_]]:
         """The lanes of a function that is no aggregate, and where it is NULL."""

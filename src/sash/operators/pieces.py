@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from sash.deltas import Delta, Int64s
-from sash.schema import FOREVER
 
 SMALLEST, LARGEST = 256, 1 << 18
 MOST = 1 << 20  # changes that are made room for at once, if no step had as many yet
@@ -40,10 +37,10 @@ class Piece:
 
 
 class Pieces:
-    """A growing list of pieces; expiries are FOREVER unless a kernel writes them."""
+    """A growing list of pieces, of signed changes or of such that carry their expiry."""
 
-    def __init__(self, width: int, guess: int) -> None:
-        self._width = width
+    def __init__(self, width: int, guess: int, *, expires: bool = False) -> None:
+        self._width, self._expires = width, expires
         self._room = max(guess, SMALLEST)
         self._pieces: list[Piece] = []
 
@@ -53,11 +50,9 @@ class Pieces:
             return self._pieces[-1]
         room = max(self._room, needed)
         self._room = min(2 * self._room, LARGEST)
-        piece = Piece(
-            np.empty((room, self._width), np.int64), np.empty(room, np.int64), np.full(room, FOREVER), np.empty(room, np.int64)
-        )
-        self._pieces.append(piece)
-        return piece
+        made = Delta.room(room, self._width, expires=self._expires)
+        self._pieces.append(Piece(made.rows, made.ts, made.expiry, made.weight))
+        return self._pieces[-1]
 
     def delta(self) -> Delta:
         return Delta.concatenate([piece.delta() for piece in self._pieces], self._width)
@@ -76,7 +71,7 @@ class Yield:
         if not self._rows:
             return 0
         likely = rows * self._changes // self._rows
-        return min(likely + likely // 8, max(MOST, 2 * self._changes))
+        return min(likely + likely // 2, max(MOST, 2 * self._changes))
 
     def saw(self, rows: int, changes: Delta) -> None:
         if rows:

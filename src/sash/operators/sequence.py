@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from sash.deltas import Delta, Int64s
+from sash.deltas import Delta, Int64s, forever
 from sash.kernels import sequence as kernel
 from sash.logical.nodes import Pairing
 from sash.operators.base import Operator, Surroundings
@@ -148,7 +148,7 @@ class ConditionalPairs(Pairs):
 
 def stream_of(rows: Int64s, ts: Int64s) -> Delta:
     """Arrivals, one each."""
-    return Delta(rows, ts, np.full(len(ts), FOREVER), np.ones(len(ts), np.int64))
+    return Delta(rows, ts, forever(len(ts)), np.ones(len(ts), np.int64))
 
 
 def sequence(spec: SequenceSpec, surroundings: Surroundings) -> Operator:

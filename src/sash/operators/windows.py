@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sash.deltas import Delta, Int64s, Layout
+from sash.deltas import Delta, Int64s, Layout, forever
 from sash.kernels import windows as kernel
 from sash.operators.base import Operator, Surroundings, Timeless
 from sash.physical.specs import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
@@ -40,7 +40,7 @@ class TimeWindow(Timeless):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        expiry = np.full(len(delta), FOREVER) if self._size == FOREVER else delta.ts + self._size
+        expiry = forever(len(delta)) if self._size == FOREVER else delta.ts + self._size
         return Delta(delta.rows, delta.ts, expiry, delta.weight)
 
 

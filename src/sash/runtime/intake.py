@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Delta, Int64s
+from sash.deltas import Delta, Int64s, forever
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Port
 from sash.physical.reach import Reach
@@ -53,7 +53,7 @@ class Intake:
         if len(ts):
             self._took(int(ts.min()))
             rows = encode(batch.columns[: len(self._layout.schema)], self._layout, self._interner)
-            self._came.append(Delta(rows, ts, np.full(len(ts), FOREVER), self._weights(batch)))
+            self._came.append(Delta(rows, ts, forever(len(ts)), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
 
     def _took(self, first: int) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sash.deltas import Delta, Int64s, Layout
-from sash.schema import BEGINNING, FOREVER
+from sash.deltas import Delta, Int64s, Layout, forever
+from sash.schema import BEGINNING
 from sash.state.arena import Scope
 from sash.state.bag import RowBag
 from sash.state.interner import Interner
@@ -73,7 +73,7 @@ class History:
     def delta(self) -> Delta:
         """All that is here, as insertions."""
         rows, ts = self._all()
-        return Delta(rows.copy(), ts.copy(), np.full(len(ts), FOREVER), np.ones(len(ts), np.int64))
+        return Delta(rows.copy(), ts.copy(), forever(len(ts)), np.ones(len(ts), np.int64))
 
     def _all(self) -> tuple[Int64s, Int64s]:
         head = int(self._registers[HEAD])
@@ -112,5 +112,5 @@ class KnownTable:
     def delta(self) -> Delta:
         """The rows as if they had always been there, then the open changes."""
         rows, weight = self._bag.rows()
-        always = Delta(rows, np.full(len(weight), BEGINNING), np.full(len(weight), FOREVER), weight)
+        always = Delta(rows, np.full(len(weight), BEGINNING), forever(len(weight)), weight)
         return Delta.concatenate([always, self._open.peek().copy()], self._width)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sash.bench import patterns, patterns_report
-from sash.bench.patterns import Run, TooLong, measure
+from sash.bench import patterns, patterns_joins, patterns_report
+from sash.bench.patterns import Measured, Run, TooLong, Turns, measure
 from sash.bench.patterns_input import QUERIES, SRC, TS, UNIT, generated, read_log, recorded
 from sash.bench.report import Options
 from sash.errors import SashError
@@ -20,13 +20,13 @@ def test_tables_and_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     small = dict.fromkeys(Stores, (300,))
     monkeypatch.setattr(patterns_report, "QUICK_SIZES", small)
     monkeypatch.setattr(patterns_report, "RECORDED_SIZES", small)
-    monkeypatch.setattr(patterns_report, "PLAYED", (200, 300))
-    monkeypatch.setattr(patterns_report, "SHARES", (0.05, 0.5))
+    monkeypatch.setattr(patterns_joins, "LATE", (200, 300))
+    monkeypatch.setattr(patterns_joins, "SHARES", (0.05, 0.5))
     log = tmp_path / "connections.csv.gz"
     lines = [f"{place % 3},h{place % 97},h{place % 5}" for place in range(2_400)]
     log.write_bytes(gzip.compress("\n".join(["service,orig_h,resp_h", *lines]).encode()))
     reports = list(patterns_report.run(Options(quick=True, rows=300, connections=log)))
-    assert [len(report.lines) for report in reports] == [len(QUERIES), 3, 8, len(QUERIES), 3, 8, 12, 2]
+    assert [len(report.lines) for report in reports] == [len(QUERIES), 3, 8, len(QUERIES), 3, 8, 30, 2]
     assert all(len(line) == len(report.columns) for report in reports for line in report.lines)
     engine = reports[0]
     assert {number["strategy"] for number in engine.numbers} == set(patterns_report.STRATEGIES)
@@ -75,9 +75,37 @@ def test_how_a_run_is_cut_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(found) == 1 and found != {0}
 
 
+def test_what_leaves_a_join() -> None:
+    """The shapes of figures 8 and 9: what goes up when rows leave falls with the pairs of each, by messages; probes are half."""
+    leaving: dict[str, list[float]] = {}
+    probes: dict[str, list[int]] = {}
+    for number in patterns_joins.join_work(Options(quick=True)).numbers:
+        leaving.setdefault(str(number["strategy"]), []).append(number["leaving"] / number["positive"])  # type: ignore[operator]
+        probes.setdefault(str(number["strategy"]), []).append(number["probes"])  # type: ignore[arg-type]
+    assert all(0.7 < share <= 1 for share in leaving["negative"])
+    assert leaving["time-message"] == sorted(leaving["time-message"], reverse=True)
+    assert leaving["time-message"][-1] < 0.4 * leaving["time-message"][0] < 0.4
+    assert all(merged < 0.1 * alone for merged, alone in zip(leaving["piggyback"], leaving["time-message"], strict=True))
+    assert leaving["input-triggered"] == leaving["direct"] == [0.0] * 5
+    assert all(few < 0.57 * many for few, many in zip(probes["time-message"], probes["negative"], strict=True))
+
+
+def test_turns() -> None:
+    input_ = generated(200)
+    assert len(measure(QUERIES[2], input_, 100, 100, Stores.ENGINE, Turns(3, 9))[0].nanoseconds) == 3
+    assert len(measure(QUERIES[2], input_, 100, 100, Stores.ENGINE, Turns(3, 9, enough=60))[0].nanoseconds) == 9
+
+
+def test_ratios_are_taken_turn_by_turn() -> None:
+    """One turn was slow for all."""
+    slow, fast = ([30.0, 900.0, 33.0], [20.0, 450.0, 22.0])
+    one, two = (Measured("q", 1, Stores.ENGINE, strategy, times) for strategy, times in (("negative", slow), ("auto", fast)))
+    assert one.over(two) == 1.5 and one.over(one) == 1.0
+
+
 def test_what_takes_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TooLong):
-        measure(QUERIES[0], generated(200), 100, 100, 1, Stores.ENGINE, seconds=0)
+        measure(QUERIES[0], generated(200), 100, 100, Stores.ENGINE, Turns(longest=0))
     monkeypatch.setattr(patterns_report, "QUICK_SIZES", dict.fromkeys(Stores, (100,)))
     monkeypatch.setattr(patterns_report, "LONGEST", 0)
     report = next(patterns_report.run(Options(quick=True, rows=100)))

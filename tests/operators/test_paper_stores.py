@@ -49,7 +49,7 @@ def test_the_result_of_a_negation_holds_the_answer(strategy: str) -> None:
 
 def test_the_benchmark_checks_that_strategies_agree() -> None:
     """Also with so many pairs that a calendar is laid out anew between two messages."""
-    found = {one.strategy: one for one in measure(JOIN, made(3_000, 40, 5), 1_000, 2_000, 1, Stores.ENGINE)}
+    found = {one.strategy: one for one in measure(JOIN, made(3_000, 40, 5), 1_000, 2_000, Stores.ENGINE)}
     assert len(found) == 6 and all(one.median > 0 for one in found.values())
     assert found["negative"].facts["probes"] > 1.5 * found["time-message"].facts["probes"]
     assert found["auto"].facts["state_bytes"] < found["negative"].facts["state_bytes"]

@@ -54,6 +54,10 @@ class Measured:
     def median(self) -> float:
         return statistics.median(self.nanoseconds)
 
+    def over(self, other: Measured) -> float:
+        """How many times as long as another one that was played in the same turns; the median of all turns."""
+        return statistics.median(mine / theirs for mine, theirs in zip(self.nanoseconds, other.nanoseconds, strict=True))
+
 
 class TooLong(Exception):
     """The time that was given is over, and not all strategies were played once."""
@@ -93,18 +97,18 @@ class Run:
             ts = np.ascontiguousarray(rows[:, 0])
         return Feed(Delta(rows, ts, np.full(len(rows), FOREVER), np.ones(len(rows), np.int64)), now)
 
-    def play(self, window: int, measured: int, until: float = math.inf) -> tuple[float, int]:
-        """CPU nanoseconds of a row of all streams after the windows are full; a checksum of all changes then."""
+    def play(self, before: int, measured: int, until: float = math.inf) -> tuple[float, int]:
+        """CPU nanoseconds of a row of all streams after so many units of time, in so many; a checksum of all changes then."""
         spent, total, start, size = 0.0, 0, 0, STEP
-        while start < window + measured:
-            stop = min(start + size, window if start < window else window + measured)
+        while start < before + measured:
+            stop = min(start + size, before if start < before else before + measured)
             feeds = self.feeds(start, stop)
             started = time.process_time()
             changes = self.work(feeds)
-            if start >= window:
+            if start >= before:
                 spent += time.process_time() - started
             net = self._net.per_instant(changes)
-            if start >= window:
+            if start >= before:
                 total += checksum(net)
             size = max(LEAST_STEP, min(STEP, CHANGES * (stop - start) // max(1, len(net))))
             start = stop
@@ -149,21 +153,34 @@ def _above_join(operators: Sequence[OperatorMetrics]) -> dict[str, int] | None:
     return joins[-1].out.figures() if joins else None
 
 
-def measure(
-    query: Query, input_: Input, window: int, rows: int, repeat: int, stores: Stores, seconds: float = math.inf
-) -> list[Measured]:
-    """All strategies in turns, each time another one first; of those with one plan only the first is played.
+@dataclass(frozen=True)
+class Turns:
+    """How often all strategies are played: so often, and more often while that takes less than some seconds."""
 
-    No further turn begins when the time that is given is over; TooLong if that is before the end of the first.
+    least: int = 1
+    most: int = 1
+    enough: float = 0.0
+    longest: float = math.inf  # seconds after which no further turn begins, and the first is given up
+
+
+ONCE = Turns()
+
+
+def measure(
+    query: Query, input_: Input, window: int, rows: int, stores: Stores, turns: Turns = ONCE, warm: int = 0
+) -> list[Measured]:
+    """So many rows of each link, once the windows are full and some more have warmed up the stores.
+
+    All strategies in turns, each time another one first; of those with one plan only the first is played.
     """
     found = {strategy: Measured(query.name, window, stores, strategy) for strategy in strategies(query, stores)}
     firsts = _firsts(query, input_, window, stores, list(found))
-    names, expected, until = list(dict.fromkeys(firsts.values())), None, time.monotonic() + seconds
-    for turn in range(repeat):
+    names, expected, began = list(dict.fromkeys(firsts.values())), None, time.monotonic()
+    for turn in range(turns.most):
         for strategy in names[turn % len(names) :] + names[: turn % len(names)]:
             one, run = found[strategy], Run(query, input_, window, strategy, stores)
             try:
-                nanoseconds, changes = run.play(window, rows, until if turn == 0 else math.inf)
+                nanoseconds, changes = run.play(window + warm, rows, math.inf if turn else began + turns.longest)
                 one.facts.update(run.facts())
             finally:
                 run.close()
@@ -172,7 +189,8 @@ def measure(
                 expected = changes if expected is None else expected
                 if changes != expected:
                     raise SashError(f'"{query.name}" gives other changes by {strategy} than by {STRATEGIES[0]}')
-        if time.monotonic() > until:
+        spent = time.monotonic() - began
+        if spent > turns.longest or (turn + 1 >= turns.least and spent > turns.enough):
             break
     return [replace(found[first], strategy=strategy) for strategy, first in firsts.items()]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from sash.bench.patterns import STRATEGIES, Measured, Run, TooLong, measure
-from sash.bench.patterns_input import LINKS, QUERIES, Input, Query, favorites, generated, read_log, recorded
+from sash.bench.patterns import STEP, STRATEGIES, Measured, TooLong, Turns, measure
+from sash.bench.patterns_input import LINKS, QUERIES, Input, Query, generated, read_log, recorded
+from sash.bench.patterns_joins import delays, join_work
 from sash.bench.report import Options, Report
 from sash.physical.papers import Stores
 
@@ -24,17 +23,20 @@ RECORDED_SIZES: Sizes = {
     Stores.ENGINE: (2_000, 20_000, 50_000), Stores.PAPERS: (2_000, 10_000, 50_000), Stores.IN_ORDER: CROSSING,
 }  # fmt: skip
 ROWS = {Stores.ENGINE: 200_000, Stores.PAPERS: 1_000, Stores.IN_ORDER: 2_000}  # of each link, once the windows are full
+# Rows of each link once the windows are full that are not measured yet: stores still grow to the size that they need.
+WARM = {Stores.ENGINE: STEP, Stores.PAPERS: 0, Stores.IN_ORDER: 0}
 TITLES = {
     Stores.ENGINE: "the engine's stores", Stores.PAPERS: "the stores of the papers",
     Stores.IN_ORDER: "the stores of the papers, windows in order",
 }  # fmt: skip
 # Windows above this make Query 5 with the join first too large to keep, or to scan.
 LARGEST_RESULT = {Stores.ENGINE: 20_000, Stores.PAPERS: 2_000, Stores.IN_ORDER: 2_000}
-LONGEST = 240  # seconds that all strategies may take, played once each; no further turn begins after it
-REPEAT = {Stores.ENGINE: 5, Stores.PAPERS: 2, Stores.IN_ORDER: 3}
+LONGEST = 240  # seconds that all strategies may take, played once each
+TURNS = {
+    Stores.ENGINE: Turns(5, 41, 10, LONGEST), Stores.PAPERS: Turns(2, 2, longest=LONGEST),
+    Stores.IN_ORDER: Turns(3, 3, longest=LONGEST),
+}  # fmt: skip
 PAPER_QUERIES = ("Query 1", "Query 2", "Query 3", "Query 4", "Query 5")
-PLAYED = (10_000, 20_000)  # window, and rows of each link after it, where only counts matter
-SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 COLOURS = dict(zip(STRATEGIES, ("#1f5fa8", "#6aa84f", "#c0392b", "#e69138", "#8e5ea2", "#9a9a9a"), strict=True))
 
 
@@ -42,9 +44,8 @@ def run(options: Options) -> Iterator[Report]:
     for inputs, sizes in _inputs(options):
         for stores in (Stores.ENGINE, Stores.IN_ORDER, Stores.PAPERS):
             yield _times(inputs, stores, sizes[stores], options)
-    counted = generated(sum(PLAYED))
-    yield _join_work(counted, options)
-    yield _delays(counted, options)
+    yield join_work(options)
+    yield delays(options)
 
 
 def _inputs(options: Options) -> Iterator[tuple[Inputs, Sizes]]:
@@ -59,8 +60,9 @@ def _inputs(options: Options) -> Iterator[tuple[Inputs, Sizes]]:
 
 
 def _rows_needed(sizes: Sizes, options: Options) -> int:
-    """Of each link: to fill the largest windows, and to measure then."""
-    return max(max(some) + (options.rows or ROWS[stores]) for stores, some in sizes.items())
+    """Of each link: to fill the largest windows, to warm up, and to measure then."""
+    counts = {stores: options.rows or ROWS[stores] for stores in sizes}
+    return max(max(some) + counts[stores] + min(counts[stores], WARM[stores]) for stores, some in sizes.items())
 
 
 def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Options) -> Report:
@@ -72,16 +74,16 @@ def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Option
             if size > input_.round or ("negation up" in query.name and size > LARGEST_RESULT[stores]):
                 continue
             options.say(f"{stores.value} stores, {input_.name}, {query.name}, {size:,} rows")
-            repeat, rows = options.repeat or (1 if options.quick else REPEAT[stores]), options.rows or ROWS[stores]
+            rows = options.rows or ROWS[stores]
             try:
-                found += measure(query, input_, size, rows, repeat, stores, LONGEST)
+                found += measure(query, input_, size, rows, stores, _turns(stores, options), min(rows, WARM[stores]))
             except TooLong:
                 notes.append(f"{query.name} over {size:,} rows takes more than {LONGEST // 60} minutes, and is left out")
                 break
     name = inputs(QUERIES[0]).name
     used = [strategy for strategy in STRATEGIES if any(one.strategy == strategy for one in found)]
     lines = [_line(group, used) for group in _groups(found)]
-    columns = ("query, window", "auto over negative", "bytes negative/auto", *used)
+    columns = ("query, window", "negative over auto", "auto over best", "bytes negative/auto", *used)
     title = f"Expiry strategies over {TITLES[stores]}, {name}: CPU nanoseconds a row"
     numbers = [
         {"query": one.query, "window": one.window, "stores": one.stores.value, "strategy": one.strategy, "input": name,
@@ -89,6 +91,11 @@ def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Option
         for one in found
     ]  # fmt: skip
     return Report(title, columns, lines, numbers, notes, draw=(lambda path: _draw(found, used, path)) if found else None)
+
+
+def _turns(stores: Stores, options: Options) -> Turns:
+    often = options.repeat or (1 if options.quick else 0)
+    return Turns(often, often, longest=LONGEST) if often else TURNS[stores]
 
 
 def _queries(stores: Stores) -> Sequence[Query]:
@@ -110,50 +117,8 @@ def _line(group: dict[str, Measured], used: Sequence[str]) -> list[str]:
     auto, negative = group["auto"], group["negative"]
     space = negative.facts["state_bytes"] / max(1, auto.facts["state_bytes"])
     times = [f"{group[strategy].median:,.0f}" if strategy in group else "" for strategy in used]
-    return [f"{auto.query}, {auto.window:,}", f"{negative.median / auto.median:.2f}", f"{space:.1f}", *times]
-
-
-def _join_work(input_: Input, options: Options) -> Report:
-    """Seed 000, figures 8 and 9: what a join has to do, and what it sends up, by the number of its results."""
-    lines: list[list[str]] = []
-    numbers: list[dict[str, object]] = []
-    base = next(query for query in QUERIES if query.name == "Q2 of seed 000")
-    for protocol in ("FEW", "MANY"):
-        for strategy in STRATEGIES:
-            options.say(f"join work, {strategy}")
-            query = replace(base, sql=base.sql.replace("FEW", protocol))
-            facts = _facts(query, input_, strategy)
-            sent, matches = facts["above_join"], facts["above_join"]["positive"] / max(1, facts["probes"])
-            leaving = (sent["negative"] + sent["messages"]) / max(1, sent["positive"])
-            lines.append([f"{'few' if protocol == 'FEW' else 'many'} results, {strategy}", f"{facts['probes']:,}",
-                          f"{sent['positive']:,}", f"{sent['negative']:,}", f"{sent['messages']:,}", f"{leaving:.3f}"])
-            numbers.append({"protocol": protocol, "strategy": strategy, "leaving": leaving, "matches": matches, **facts})
-    columns = ("Q2 of seed 000", "probes", "positive", "negative", "messages", "leaving/positive")
-    return Report("What a join does and sends up (seed 000, figures 8 and 9)", columns, lines, numbers)
-
-
-def _delays(input_: Input, options: Options) -> Report:
-    """Seed 000, figure 7: how late input-triggered answers are, by the share of rows that join."""
-    lines: list[list[str]] = []
-    numbers: list[dict[str, object]] = []
-    base = next(query for query in QUERIES if query.name == "Q1 of seed 000")
-    for share in SHARES:
-        options.say(f"delay, {share:.0%} of the rows join")
-        some = replace(input_, table=favorites(input_.links[0], share))
-        delay = _facts(base, some, "input-triggered")["delay"] or {"average": 0.0, "p99": 0.0, "maximum": 0.0}
-        lines.append([f"{share:.0%}", *(f"{1000 * delay[name]:.2f}" for name in ("average", "p99", "maximum")), "0.00"])
-        numbers.append({"share": share, **delay})
-    columns = ("share of rows that join", "average ms", "p99 ms", "maximum ms", "all other strategies")
-    notes = ("In the time of the stream, which has one row in a millisecond.",)
-    return Report("Delay of input-triggered answers (seed 000, figure 7)", columns, lines, numbers, notes)
-
-
-def _facts(query: Query, input_: Input, strategy: str) -> dict[str, Any]:
-    run = Run(query, input_, PLAYED[0], strategy, Stores.ENGINE)
-    run.play(*PLAYED)
-    facts = run.facts()
-    run.close()
-    return facts
+    best = max(auto.over(fixed) for fixed in group.values())
+    return [f"{auto.query}, {auto.window:,}", f"{negative.over(auto):.2f}", f"{best:.2f}", f"{space:.1f}", *times]
 
 
 def _draw(found: Sequence[Measured], used: Sequence[str], path: Path) -> None:

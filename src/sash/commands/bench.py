@@ -26,6 +26,7 @@ def bench(benchmarks: Sequence[Benchmark], options: Options, out: Path) -> None:
         with console.status(benchmark.name) as status:
             say = partial(_say, status, benchmark.name)
             for report in benchmark.run(replace(options, say=say)):
+                console.width = max(console.width, _width(report))
                 console.print(_table(report))
                 for note in report.notes:
                     console.print(note)
@@ -46,6 +47,12 @@ def _table(report: Report) -> Table:
     for line in report.lines:
         table.add_row(*line)
     return table
+
+
+def _width(report: Report) -> int:
+    """What the table needs for no number to be cut off: where nobody looks at a screen, it is taken for a narrow one."""
+    cells = [(max(column.split(), key=len), *line) for column, *line in zip(report.columns, *report.lines, strict=True)]
+    return 1 + sum(3 + max(map(len, column)) for column in cells)
 
 
 def _keep(found: dict[str, list[Report]], out: Path) -> None:

@@ -90,6 +90,16 @@ def test_whether_copies_are_looked_for_is_a_matter_of_pairs(values: int, looks: 
     assert [bool(log.registers[MERGES]) for log in the_join(db)._logs] == [looks, looks]
 
 
+def test_copies_are_not_looked_for_where_hardly_anybody_meets_them() -> None:
+    """Ten rows come to one side for every one on the other, which meets five copies of each."""
+    db = Database()
+    db.execute(STREAMS + VIEW.format(100, 100))
+    db.push("a", [(place // 10, place % 200, 1) for place in range(8_000)])
+    db.push("b", [(place, place * 7 % 200, str(place)) for place in range(800)])
+    left, _ = the_join(db)._logs
+    assert len(left) > 900 and not left.registers[MERGES]
+
+
 @pytest.mark.parametrize("pushes", [100, 1_500])
 def test_most_copies_are_one_line(pushes: int) -> None:
     db = played(STREAMS + VIEW.format(300, 300), pushes, 9, 4)

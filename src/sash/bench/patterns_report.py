@@ -13,7 +13,7 @@ from sash.physical.papers import Stores
 
 Sizes = dict[Stores, tuple[int, ...]]
 Inputs = Callable[[Query], Input]
-CROSSING = (250, 500, 1_000, 2_000, 5_000, 10_000)
+CROSSING = (50, 100, 250, 500, 1_000, 2_000, 5_000, 10_000)
 SIZES: Sizes = {
     Stores.ENGINE: (2_000, 20_000, 200_000), Stores.PAPERS: (2_000, 10_000, 50_000), Stores.IN_ORDER: CROSSING,
 }  # fmt: skip
@@ -22,7 +22,7 @@ QUICK_SIZES: Sizes = {Stores.ENGINE: (2_000, 20_000), Stores.PAPERS: (2_000, 10_
 RECORDED_SIZES: Sizes = {
     Stores.ENGINE: (2_000, 20_000, 50_000), Stores.PAPERS: (2_000, 10_000, 50_000), Stores.IN_ORDER: CROSSING,
 }  # fmt: skip
-ROWS = {Stores.ENGINE: 200_000, Stores.PAPERS: 1_000, Stores.IN_ORDER: 2_000}  # of each link, once the windows are full
+ROWS = {Stores.ENGINE: 200_000, Stores.PAPERS: 1_000, Stores.IN_ORDER: 10_000}  # of each link, once the windows are full
 # Rows of each link once the windows are full that are not measured yet: stores still grow to the size that they need.
 WARM = {Stores.ENGINE: STEP, Stores.PAPERS: 0, Stores.IN_ORDER: 0}
 TITLES = {
@@ -34,7 +34,7 @@ LARGEST_RESULT = {Stores.ENGINE: 20_000, Stores.PAPERS: 2_000, Stores.IN_ORDER: 
 LONGEST = 240  # seconds that all strategies may take, played once each
 TURNS = {
     Stores.ENGINE: Turns(5, 41, 10, LONGEST), Stores.PAPERS: Turns(2, 2, longest=LONGEST),
-    Stores.IN_ORDER: Turns(3, 3, longest=LONGEST),
+    Stores.IN_ORDER: Turns(5, 25, 5, LONGEST),
 }  # fmt: skip
 PAPER_QUERIES = ("Query 1", "Query 2", "Query 3", "Query 4", "Query 5")
 COLOURS = dict(zip(STRATEGIES, ("#1f5fa8", "#6aa84f", "#c0392b", "#e69138", "#8e5ea2", "#9a9a9a"), strict=True))

@@ -20,11 +20,12 @@ from sash.kernels.join import EXPIRY, HASH, NOBODY, OLDEST, PREVIOUS, TAIL, WEIG
 
 COUNT, MERGING_EXTRA = 4, 5  # lanes of a line after those of its row: how many rows it stands for, 0 if it is absorbed
 # Registers after those of a log: whether copies are looked for; the probes of late, and how many pairs that spares; the last row
-# that was not looked for, the end of the log at the last pass.
-MERGES, PROBES, COPIES, UNTRIED, PASSED, MERGING_REGISTERS = 2, 3, 4, 5, 6, 8
+# that was not looked for, the end of the log at the last pass, and when it was last judged whether to look.
+MERGES, PROBES, COPIES, UNTRIED, PASSED, JUDGED, MERGING_REGISTERS = 2, 3, 4, 5, 6, 7, 8
 ASKED = 16  # rows that a probe meets, of which it is asked how many are copies of the first
-MEMORY = 256  # probes after which older ones count half
-LOST = 4  # where so many probes are spared one pair, looking for copies has stopped to pay; it begins to where each is
+MEMORY = 256  # probes after which it is judged anew
+WORTH = 2  # pairs that must be spared for every row that is looked for
+LOST = 4  # where it is a fourth of that, looking for copies has stopped to pay
 
 
 @inlined
@@ -59,8 +60,9 @@ def absorb_copy(number: int, width: int, registers: Int64s, lines: Int64s, copie
 @kernel
 def reconsider(width: int, registers: Int64s, lines: Int64s, copies: Int64s, whole: Int64s) -> None:
     """Whether copies are looked for from now on; if they are, and have not been, in the whole log, unless it was done of late."""
-    registers[MERGES] = registers[COPIES] * (LOST if registers[MERGES] else 1) >= registers[PROBES]
-    registers[PROBES], registers[COPIES] = registers[PROBES] >> 1, registers[COPIES] >> 1
+    came = registers[TAIL] - registers[JUDGED]
+    registers[MERGES] = registers[COPIES] * (LOST if registers[MERGES] else 1) > WORTH * came
+    registers[PROBES], registers[COPIES], registers[JUDGED] = 0, 0, registers[TAIL]
     live = registers[TAIL] - registers[OLDEST]
     if registers[MERGES] and registers[UNTRIED] >= registers[OLDEST] and registers[TAIL] - registers[PASSED] >= live:
         for slot in range(len(copies)):
@@ -81,7 +83,7 @@ def copies_among(met: Int64s, count: int, width: int, registers: Int64s, lines: 
     asked = min(count, ASKED)
     for p in range(1, asked):
         copies += equal_lanes(lines, met[p], whole, lines, met[0], whole)
-    return absorbed + copies * count * count // (2 * asked) if copies else absorbed
+    return absorbed + min(count - 1, copies * count * count // (2 * asked)) if copies else absorbed
 
 
 @inlined

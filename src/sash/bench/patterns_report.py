@@ -122,22 +122,29 @@ def _line(group: dict[str, Measured], used: Sequence[str]) -> list[str]:
 
 
 def _draw(found: Sequence[Measured], used: Sequence[str], path: Path) -> None:
-    """One panel a query; both axes are logarithmic."""
+    """One panel a query; both axes are logarithmic. `auto` comes last, on top of those that have the same plan."""
     from matplotlib import pyplot
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     queries = list(dict.fromkeys(one.query for one in found))
     rows = -(-len(queries) // 4)
     figure, axes = pyplot.subplots(rows, 4, figsize=(12.4, 2.9 * rows), squeeze=False, layout="constrained")
     for axis, query in zip(axes.flat, queries, strict=False):
-        for strategy in used:
+        windows = sorted({one.window for one in found if one.query == query})
+        for strategy in reversed(used):
             some = [one for one in found if one.query == query and one.strategy == strategy]
             axis.plot([one.window for one in some], [one.median for one in some], marker="o", markersize=3, label=strategy,
-                      color=COLOURS[strategy])
+                      color=COLOURS[strategy], linewidth=2.4 if strategy == "auto" else 1.4)
         axis.set(xscale="log", yscale="log", title=query)
+        axis.set_xticks(windows[:: -(-len(windows) // 4)])
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        for one in (axis.xaxis, axis.yaxis):
+            one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+            one.set_minor_formatter(NullFormatter())
         axis.grid(True, which="major", alpha=0.3)
     for axis in axes.flat[len(queries) :]:
         axis.set_axis_off()
-    axes.flat[0].legend(frameon=False, fontsize="x-small")
+    axes.flat[0].legend(frameon=False, fontsize="x-small", reverse=True)
     figure.supxlabel("rows in a window", fontsize="medium")
     figure.supylabel("nanoseconds of CPU a row", fontsize="medium")
     figure.savefig(path, dpi=150)

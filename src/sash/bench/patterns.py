@@ -35,8 +35,9 @@ from sash.state.arena import Arena
 from sash.state.interner import Interner
 
 STRATEGIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
-# Rows of each stream that are worked off at once: as many as bring about so many changes, but within these limits.
-LEAST_STEP, STEP, CHANGES = 1 << 10, 1 << 16, 1 << 18
+# Rows of each stream that are worked off at once: as many as bring about so many changes, or take about a second, within limits.
+LEAST_STEP, STEP, CHANGES = 1 << 6, 1 << 16, 1 << 18
+GROWTH = 16  # from one step to the next
 
 
 @dataclass(frozen=True)
@@ -99,18 +100,20 @@ class Run:
 
     def play(self, before: int, measured: int, until: float = math.inf) -> tuple[float, int]:
         """CPU nanoseconds of a row of all streams after so many units of time, in so many; a checksum of all changes then."""
-        spent, total, start, size = 0.0, 0, 0, STEP
+        spent, total, start, size = 0.0, 0, 0, LEAST_STEP
         while start < before + measured:
             stop = min(start + size, before if start < before else before + measured)
             feeds = self.feeds(start, stop)
             started = time.process_time()
             changes = self.work(feeds)
+            seconds = time.process_time() - started
             if start >= before:
-                spent += time.process_time() - started
+                spent += seconds
             net = self._net.per_instant(changes)
             if start >= before:
                 total += checksum(net)
-            size = max(LEAST_STEP, min(STEP, CHANGES * (stop - start) // max(1, len(net))))
+            if stop - start == size:  # and not cut short
+                size = _next_size(size, len(net), seconds)
             start = stop
             if time.monotonic() > until:
                 raise TooLong
@@ -131,6 +134,11 @@ class Run:
             "state_bytes": sum(one.state_bytes for one in operators), "state_rows": sum(one.state_rows for one in operators),
             "probes": sum(one.probes for one in operators), "above_join": _above_join(operators), "delay": delays,
         }
+
+
+def _next_size(size: int, changes: int, seconds: float) -> int:
+    """How large a step is after one of this size that brought so many changes."""
+    return max(LEAST_STEP, min(STEP, int(size * min(GROWTH, CHANGES / max(1, changes), 1 / max(1 / GROWTH, seconds)))))
 
 
 def plan_of(query: Query, input_: Input, window: int, strategy: str, stores: Stores) -> tuple[Spec, list[PortSpec]]:

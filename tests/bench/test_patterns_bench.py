@@ -109,4 +109,4 @@ def test_what_takes_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(patterns_report, "QUICK_SIZES", dict.fromkeys(Stores, (100,)))
     monkeypatch.setattr(patterns_report, "LONGEST", 0)
     report = next(patterns_report.run(Options(quick=True, rows=100)))
-    assert not report.lines and "Query 3 over 100 rows takes more than 0 minutes, and is left out" in report.notes
+    assert not report.lines and "Query 3 over 100 rows takes more than 0 seconds, and is left out" in report.notes

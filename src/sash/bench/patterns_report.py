@@ -78,7 +78,7 @@ def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Option
             try:
                 found += measure(query, input_, size, rows, stores, _turns(stores, options), min(rows, WARM[stores]))
             except TooLong:
-                notes.append(f"{query.name} over {size:,} rows takes more than {LONGEST // 60} minutes, and is left out")
+                notes.append(f"{query.name} over {size:,} rows takes more than {LONGEST} seconds, and is left out")
                 break
     name = inputs(QUERIES[0]).name
     used = [strategy for strategy in STRATEGIES if any(one.strategy == strategy for one in found)]

@@ -25,7 +25,7 @@ def test_tables_and_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     log = tmp_path / "connections.csv.gz"
     lines = [f"{place % 3},h{place % 97},h{place % 5}" for place in range(2_400)]
     log.write_bytes(gzip.compress("\n".join(["service,orig_h,resp_h", *lines]).encode()))
-    reports = list(patterns_report.run(Options(quick=True, rows=300, connections=log)))
+    reports = list(patterns_report.run(Options(quick=True, rows=300, repeat=1, connections=log)))
     assert [len(report.lines) for report in reports] == [len(QUERIES), 3, 8, len(QUERIES), 3, 8, 30, 2]
     assert all(len(line) == len(report.columns) for report in reports for line in report.lines)
     engine = reports[0]

@@ -94,7 +94,7 @@ def _times(inputs: Inputs, stores: Stores, sizes: Sequence[int], options: Option
 
 
 def _turns(stores: Stores, options: Options) -> Turns:
-    often = options.repeat or (1 if options.quick else 0)
+    often = options.repeat or (3 if options.quick else 0)
     return Turns(often, often, longest=LONGEST) if often else TURNS[stores]
 
 

@@ -26,8 +26,9 @@ def bench(benchmarks: Sequence[Benchmark], options: Options, out: Path) -> None:
         with console.status(benchmark.name) as status:
             say = partial(_say, status, benchmark.name)
             for report in benchmark.run(replace(options, say=say)):
-                console.width = max(console.width, _width(report))
-                console.print(_table(report))
+                widths = _widths(report)
+                console.width = max(console.width, 1 + sum(3 + width for width in widths))
+                console.print(_table(report, widths))
                 for note in report.notes:
                     console.print(note)
                 found.setdefault(benchmark.name, []).append(report)
@@ -40,19 +41,19 @@ def _say(status: Status, name: str, what: str) -> None:
     status.update(f"{name}: {what}")
 
 
-def _table(report: Report) -> Table:
+def _table(report: Report, widths: Sequence[int]) -> Table:
     table = Table(title=report.title, title_justify="left")
-    for place, column in enumerate(report.columns):
-        table.add_column(column, justify="right" if place else "left", no_wrap=not place)
+    for place, (column, width) in enumerate(zip(report.columns, widths, strict=True)):
+        table.add_column(column, justify="right" if place else "left", width=width)
     for line in report.lines:
         table.add_row(*line)
     return table
 
 
-def _width(report: Report) -> int:
-    """What the table needs for no number to be cut off: where nobody looks at a screen, it is taken for a narrow one."""
+def _widths(report: Report) -> list[int]:
+    """What every column needs for no number to be cut off: where nobody looks at a screen, rich takes it for a narrow one."""
     cells = [(max(column.split(), key=len), *line) for column, *line in zip(report.columns, *report.lines, strict=True)]
-    return 1 + sum(3 + max(map(len, column)) for column in cells)
+    return [max(map(len, column)) for column in cells]
 
 
 def _keep(found: dict[str, list[Report]], out: Path) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from sash.bench.patterns_input import UNIT, Input, Query
 from sash.bench.windows import checksum
-from sash.deltas import Delta
+from sash.deltas import Delta, forever
 from sash.errors import SashError
 from sash.operators.changes import NetChanges
 from sash.optimizer.prune_columns import prune_columns
@@ -96,7 +96,7 @@ class Run:
         else:
             rows = rows[start:stop]
             ts = np.ascontiguousarray(rows[:, 0])
-        return Feed(Delta(rows, ts, np.full(len(rows), FOREVER), np.ones(len(rows), np.int64)), now)
+        return Feed(Delta(rows, ts, forever(len(rows)), np.ones(len(rows), np.int64)), now)
 
     def play(self, before: int, measured: int, until: float = math.inf) -> tuple[float, int]:
         """CPU nanoseconds of a row of all streams after so many units of time, in so many; a checksum of all changes then."""
@@ -106,11 +106,9 @@ class Run:
             feeds = self.feeds(start, stop)
             started = time.process_time()
             changes = self.work(feeds)
-            seconds = time.process_time() - started
+            seconds, net = time.process_time() - started, self._net.per_instant(changes)
             if start >= before:
                 spent += seconds
-            net = self._net.per_instant(changes)
-            if start >= before:
                 total += checksum(net)
             if stop - start == size:  # and not cut short
                 size = _next_size(size, len(net), seconds)
@@ -185,7 +183,7 @@ def measure(
     firsts = _firsts(query, input_, window, stores, list(found))
     names, expected, began = list(dict.fromkeys(firsts.values())), None, time.monotonic()
     for turn in range(turns.most):
-        for strategy in names[turn % len(names) :] + names[: turn % len(names)]:
+        for strategy in rotated(names, turn):
             one, run = found[strategy], Run(query, input_, window, strategy, stores)
             try:
                 nanoseconds, changes = run.play(window + warm, rows, math.inf if turn else began + turns.longest)
@@ -201,6 +199,12 @@ def measure(
         if spent > turns.longest or (turn + 1 >= turns.least and spent > turns.enough):
             break
     return [replace(found[first], strategy=strategy) for strategy, first in firsts.items()]
+
+
+def rotated(names: Sequence[str], turn: int) -> list[str]:
+    """All of them, in every turn another one first."""
+    first = turn % len(names)
+    return [*names[first:], *names[:first]]
 
 
 def _firsts(query: Query, input_: Input, window: int, stores: Stores, names: Sequence[str]) -> dict[str, str]:

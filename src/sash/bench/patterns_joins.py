@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sash.bench.patterns import STRATEGIES, Run
+from sash.bench.patterns import STRATEGIES, Run, rotated
 from sash.bench.patterns_input import DST, LINKS, QUERIES, SRC, TS, UNIT, WIDTH, Input, Query, favorites, generated
 from sash.bench.report import Options, Report
 from sash.physical.papers import Stores
@@ -47,10 +46,11 @@ def join_work(options: Options) -> Report:
     numbers: list[dict[str, object]] = []
     for multiplicity in MULTIPLICITIES:
         options.say(f"join work, {multiplicity} rows for each that joins")
-        runs = dict(_turns(_joining(multiplicity, WINDOW + rows), rows, 1 if options.quick else TURNS))
+        runs = _turns(_joining(multiplicity, WINDOW + rows), rows, 1 if options.quick else TURNS)
         slowest = statistics.median(run.everything for run in runs["negative"])
         for strategy, played in runs.items():
-            one, join, everything = played[0], *(statistics.median(map(speed, played)) for speed in (_of_join, _of_everything))
+            one, join = played[0], statistics.median(run.join for run in played)
+            everything = statistics.median(run.everything for run in played)
             lines.append([
                 f"{multiplicity}, {strategy}", f"{one.leaving / one.positive:.3f}", f"{one.probes / (2 * (WINDOW + rows)):.2f}",
                 f"{everything / slowest:.2f}", f"{join:,.0f}", f"{everything:,.0f}",
@@ -66,14 +66,13 @@ def join_work(options: Options) -> Report:
     return Report("What a join does, sends up, and manages (seed 000, figures 8 to 10)", columns, lines, numbers, notes)
 
 
-def _turns(input_: Input, rows: int, turns: int) -> Iterator[tuple[str, list[Worked]]]:
-    """All strategies in turns, each time another one first."""
+def _turns(input_: Input, rows: int, turns: int) -> dict[str, list[Worked]]:
+    """What every strategy did, turn by turn."""
     found: dict[str, list[Worked]] = {strategy: [] for strategy in STRATEGIES}
     for turn in range(turns):
-        for place in range(len(STRATEGIES)):
-            strategy = STRATEGIES[(place + turn) % len(STRATEGIES)]
+        for strategy in rotated(STRATEGIES, turn):
             found[strategy].append(_worked(input_, rows, strategy))
-    yield from found.items()
+    return found
 
 
 def _worked(input_: Input, rows: int, strategy: str) -> Worked:
@@ -91,14 +90,6 @@ def _worked(input_: Input, rows: int, strategy: str) -> Worked:
     sent = facts["above_join"]
     came = 2 * (WINDOW + rows)
     return Worked(sent["positive"], sent["negative"] + sent["messages"], facts["probes"], came / join.seconds, 2 * rows / spent)
-
-
-def _of_join(run: Worked) -> float:
-    return run.join
-
-
-def _of_everything(run: Worked) -> float:
-    return run.everything
 
 
 def _joining(multiplicity: int, rows: int) -> Input:

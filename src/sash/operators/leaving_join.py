@@ -20,7 +20,6 @@ from sash.physical.expiry_specs import LeavingJoinSpec
 from sash.state.merging_log import MergingLog
 
 LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where more are kept, as many as these
-
 MET = 256  # lines that a row meets before its pairs with them are written
 
 
@@ -68,7 +67,7 @@ class LeavingJoin(Operator):
         while True:
             out = pieces.next()
             out.add(self._join(left, right, hashes, until, cursor, *out.room))
-            if out.count < len(out.ts):
+            if not out.is_full:
                 break
         self._reached[0] = until - 1
         self.probes += 2 * (len(left) + len(right)) + before - self.kept

@@ -16,24 +16,24 @@ MOST = 1 << 20  # changes that are made room for at once, if no step had as many
 class Piece:
     """Room for changes, and how many kernels have written."""
 
-    rows: Int64s
-    ts: Int64s
-    expiry: Int64s
-    weight: Int64s
+    made: Delta
     count: int = 0
 
     @property
     def room(self) -> tuple[Int64s, Int64s, Int64s, Int64s]:
         """What is left to write to."""
-        n = self.count
-        return self.rows[n:], self.ts[n:], self.expiry[n:], self.weight[n:]
+        left = self.made.slice(self.count, len(self.made))
+        return left.rows, left.ts, left.expiry, left.weight
+
+    @property
+    def is_full(self) -> bool:
+        return self.count == len(self.made)
 
     def add(self, count: int) -> None:
         self.count += count
 
     def delta(self) -> Delta:
-        n = self.count
-        return Delta(self.rows[:n], self.ts[:n], self.expiry[:n], self.weight[:n])
+        return self.made.slice(0, self.count)
 
 
 class Pieces:
@@ -46,12 +46,11 @@ class Pieces:
 
     def next(self, needed: int = 1) -> Piece:
         """A piece with room for so many changes at least."""
-        if self._pieces and self._pieces[-1].count + needed <= len(self._pieces[-1].ts):
+        if self._pieces and self._pieces[-1].count + needed <= len(self._pieces[-1].made):
             return self._pieces[-1]
         room = max(self._room, needed)
         self._room = min(2 * self._room, LARGEST)
-        made = Delta.room(room, self._width, expires=self._expires)
-        self._pieces.append(Piece(made.rows, made.ts, made.expiry, made.weight))
+        self._pieces.append(Piece(Delta.room(room, self._width, expires=self._expires)))
         return self._pieces[-1]
 
     def delta(self) -> Delta:

@@ -41,7 +41,7 @@ class Node:
     @property
     def needs_only_rows(self) -> bool:
         """No time, no second input, no beginning."""
-        return len(self.arcs) == 1 and not self.is_waiting_prone and not self.needs_begin
+        return not self.is_waiting_prone and not self.needs_begin
 
     @property
     def reach(self) -> int:
@@ -110,4 +110,3 @@ class Node:
         if found == FOREVER:
             return None
         return max(found, begins.get(PRESENT) or found) if isinstance(self.spec, TicksSpec) else found
-

@@ -25,6 +25,9 @@ Operators are `+ - * / % || = <> < <= > >= <=> AND OR NOT IS [NOT] NULL IN BETWE
 patterns. `DECODE(x, 1, 'a', 'b')` is a CASE; `TRY_ADD`, `TRY_SUBTRACT`, `TRY_MULTIPLY`, `TRY_DIVIDE` and `TRY_MOD` are the operators.
 Your own functions and aggregates: `db.register`, `CREATE AGGREGATE`.
 
+Types are BOOLEAN, INT, BIGINT, DOUBLE, DECIMAL(p, s), STRING, TIMESTAMP, DATE and ARRAY of them. FLOAT, REAL, TINYINT, SMALLINT, BYTE and
+SHORT are refused, in declarations and in CAST: they round and overflow where DOUBLE and INT do not.
+
 """
 
 TIME = """`now()`, `current_timestamp` and `current_date` are the time of the query, which moves.
@@ -39,6 +42,10 @@ that shows it changes then, so a query that can compare should. NOW() itself wou
 
 A query without FROM may read the time, too. A job without streams goes by ADVANCE, and on the embedded engine, as long as nobody advances,
 by the wall clock at every change of a table and at every `db.poll()`; it shows nothing before it was told the time. A time window over what enters or leaves a query of tables alone goes by the same clock.
+
+A difference of times, such as `a - b`, is a length of time as an INTERVAL is, and not a number. Lengths compare with each other, can be
+added, negated and multiplied by whole numbers, and move times: `a - b > INTERVAL 1 DAY`, `NOW() - ts < n * INTERVAL 1 SECOND`. They are no
+values: to show, group, order or aggregate them, count with `DATEDIFF(a, b)`, `TIMESTAMPDIFF(unit, b, a)` or `UNIX_MICROS(a) - UNIX_MICROS(b)`.
 
 `TIMESTAMPADD(unit, n, t)`, or `DATEADD`, moves a time by n units; `TIMESTAMPDIFF(unit, a, b)`, or `DATEDIFF` with a unit, counts the whole
 units from a to b. `TO_CHAR(t, 'YYYY-MM-DD HH24:MI')` is `date_format` for templates of that kind, too;

@@ -1,7 +1,7 @@
 """Imports go one way: a module may import what stands after it in this list, never what stands before."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,9 @@ import pytest
 import sash
 
 ORDER = (
-    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "tables", "replan", "declare", "answer", "queries", "spark",
-    "sources", "runtime",
-    "operators", "state", "kernels", "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "errors",
+    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "tables", "replan", "declare", "answer", "subscription", "queries", "spark",
+    "sources", "runtime", "history",
+    "operators", "state", "kernels", "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "interned", "deep", "file_names", "turns", "interrupts", "errors",
 )  # fmt: skip
 
 HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark", "bench"}, "duckdb": {"testing", "bench"}}
@@ -49,20 +49,28 @@ def imported_layers(path: Path) -> set[str]:
     return {part[1] for part in parts if part[0] == "sash" and len(part) > 1} & set(ORDER)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_down(path: Path) -> None:
+def upward(path: Path) -> set[str]:
+    """The layers above its own that a file imports; the package itself, and what runs it from the outside, may import all."""
     own = layer(path)
-    if own not in ORDER:  # the package itself, and what runs it from the outside
-        return
-    upward = {name for name in imported_layers(path) if ORDER.index(name) < ORDER.index(own)}
-    assert not upward, f"{own} stands below {', '.join(sorted(upward))}"
+    return {name for name in imported_layers(path) if own in ORDER and ORDER.index(name) < ORDER.index(own)}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_libraries_stay_in_their_layer(path: Path) -> None:
+def strangers(path: Path) -> set[str]:
+    """The big libraries that a file imports outside their homes."""
     own = layer(path)
-    libraries = {name.split(".")[0] for name in imports(path, with_typing=False)}
-    assert not {name for name in libraries if own not in HOME.get(name, {own})}
+    return {name for name in (one.split(".")[0] for one in imports(path, with_typing=False)) if own not in HOME.get(name, {own})}
+
+
+def offenders(rule: Callable[[Path], set[str]]) -> dict[str, set[str]]:
+    return {str(path.relative_to(PACKAGE)): found for path in FILES if (found := rule(path))}
+
+
+def test_imports_go_down() -> None:
+    assert not offenders(upward)
+
+
+def test_libraries_stay_in_their_layer() -> None:
+    assert not offenders(strangers)
 
 
 def test_every_layer_is_in_the_list() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from sash.errors import SashError, SqlError
+from sash.errors import LateRowsWarning, SashError, SqlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,16 +12,17 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from sash.history import Asked
     from sash.session import Database
     from sash.spark_database import SparkDatabase
 
-__all__ = ["SashError", "SqlError", "connect"]
+__all__ = ["LateRowsWarning", "SashError", "SqlError", "connect"]
 
 
 @overload
 def connect(
     spark: None = None, *, clock: Callable[[], int] = ..., base: Path | None = ..., expiry: str = ..., schedule: str = ...,
-    backfill: bool = ...,
+    backfill: bool = ..., history: Asked = ...,
 ) -> Database: ...
 @overload
 def connect(spark: SparkSession, **options: Any) -> SparkDatabase: ...

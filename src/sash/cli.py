@@ -53,6 +53,7 @@ JOB = click.argument("job", type=click.Path(exists=True, dir_okay=False, path_ty
 @click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: parts of the key space  [default: cores]")
 @click.option("--metrics", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
               help="Write what operators, arcs and views did: rows by sign, time, state, delays.")
+@click.option("--allow-unreadable", is_flag=True, help="End well even if not a single row could be read.")
 @click.option("--no-flush", is_flag=True, help="Leave the end of the input open: more files may come later.")
 def run(job: Path, engine: str, **options: object) -> None:
     """Run the views of a job over its streams.

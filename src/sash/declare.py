@@ -48,6 +48,7 @@ from sash.sql.statements import (
     Update,
 )
 from sash.sql.type_names import parse_type
+from sash.turns import Turns, in_turn
 
 SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for that
 
@@ -56,6 +57,7 @@ class Declarations(ABC):
     """A catalog and the statements that change it."""
 
     def __init__(self, base: Path, expiry: str = "auto", schedule: str = "auto") -> None:
+        self.turns = Turns()
         self.base = base  # relative paths of sources start here
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
@@ -63,6 +65,7 @@ class Declarations(ABC):
         self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self.queries = Queries()
 
+    @in_turn
     def execute(self, sql: str) -> pa.Table | None:
         """Carry out statements, one after the other; the last one's table, if it gives one."""
         if self._repeats_a_query(sql):
@@ -72,6 +75,7 @@ class Declarations(ABC):
             result = self._carry_out(statement)
         return result
 
+    @in_turn
     def register(
         self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None = None
     ) -> None:
@@ -177,6 +181,7 @@ class Declarations(ABC):
         table = explain_view(choice, self.expiry, self.statistics, counted, shards=shards)
         return "\n\n".join([explain_patterns(choice.plan), table, explain_streams(streams, seen)])
 
+    @in_turn
     def explain(self, plan: Plan, view: str = "") -> str:
         """What a plan means, and how it will be run; of a view, with whom it shares operators."""
         choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
@@ -184,6 +189,7 @@ class Declarations(ABC):
         how = explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)
         return f"{explain_patterns(choice.plan)}\n\n{how}" + (f"\n\n{shared}" if shared else "")
 
+    @in_turn
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
         views = {

@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+WIDEST, BEFORE = 160, 40  # characters of a line that are shown, and of those before the place
+
 
 class SashError(Exception):
     """A mistake of the user, with the thing named and the way out."""
@@ -20,6 +22,19 @@ class SashError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class BadLiteral(SashError):
+    """A constant that is no value of the type it is needed in; `text` is the constant as written."""
+
+    def __init__(self, text: str, type_: object) -> None:
+        hint = f"correct it, or use TRY_CAST('{text}' AS {type_}), which gives NULL"
+        super().__init__(f"'{text}' is not a value of the type {type_}", hint)
+        self.text = text
+
+
+class LateRowsWarning(UserWarning):
+    """Rows of a stream came too late; it is told once for every stream."""
 
 
 class SqlError(SashError):
@@ -47,10 +62,19 @@ class SqlError(SashError):
         if self.place is None or self.sql is None or self.start is None:
             return text
         line, column = self.place
-        source = self.sql.splitlines()[line - 1] if self.sql.splitlines() else ""
+        source = self.sql.split("\n")[line - 1]
         length = max(1, min((self.end or self.start + 1) - self.start, len(source) - column + 1))
-        caret = " " * (column - 1) + "^" * length
-        return f"line {line}, column {column}: {text}\n  {source}\n  {caret}"
+        shown, caret = _around(source, column - 1, length)
+        return f"line {line}, column {column}: {text}\n  {shown}\n  {caret}"
+
+
+def _around(source: str, start: int, length: int) -> tuple[str, str]:
+    """A line and a caret below the place; of a long line what is around it."""
+    first = 0 if len(source) <= WIDEST else max(0, start - BEFORE)
+    before, after = "…" * (first > 0), "…" * (first + WIDEST < len(source))
+    shown = before + source[first : first + WIDEST] + after
+    caret = " " * (len(before) + start - first) + "^" * min(length, WIDEST - (start - first))
+    return shown, caret
 
 
 def choices(names: Iterable[str]) -> str:

@@ -16,8 +16,8 @@ from sash.physical.choose import Choice, choose
 from sash.physical.explain import operator_text
 from sash.physical.job import View
 from sash.physical.placement import Expiry
-from sash.physical.reach import can_share, parts
-from sash.physical.specs import PortSpec, Spec
+from sash.physical.reach import can_share
+from sash.physical.specs import PortSpec, Spec, parts
 from sash.sql.catalog import Catalog, ViewDefinition
 
 _CREATE = re.compile(r"\s*CREATE\s+MATERIALIZED\s+VIEW\s+([A-Za-z_]\w*)\s+AS\s+(.*?)\s*;?\s*", re.IGNORECASE | re.DOTALL)

@@ -60,11 +60,11 @@ class Type:
 
     @property
     def is_number(self) -> bool:
-        return self.kind in (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
+        return self.kind in (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL) and self != LENGTH
 
     @property
     def is_integer(self) -> bool:
-        return self.kind in (Kind.INT, Kind.BIGINT)
+        return self.kind in (Kind.INT, Kind.BIGINT) and self != LENGTH
 
     @property
     def is_interned(self) -> bool:
@@ -74,6 +74,8 @@ class Type:
     def __str__(self) -> str:
         if self.element is not None:
             return f"ARRAY<{self.element}>"
+        if self == LENGTH:
+            return "INTERVAL"
         return f"DECIMAL({self.precision}, {self.scale})" if self.kind is Kind.DECIMAL else self.kind.name
 
 
@@ -84,6 +86,7 @@ DOUBLE = Type(Kind.DOUBLE)
 STRING = Type(Kind.STRING)
 TIMESTAMP = Type(Kind.TIMESTAMP)
 DATE = Type(Kind.DATE)
+LENGTH = Type(Kind.BIGINT, scale=6)  # a length of time, in microseconds, while a query is bound; no column has this type
 
 
 def decimal(precision: int, scale: int) -> Type:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,21 +20,26 @@ import pyarrow as pa
 from sash.answer import Answer
 from sash.declare import Declarations
 from sash.errors import SashError
+from sash.history import Asked, parse_history
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
 from sash.physical.choose import Choice
 from sash.physical.job import Job, View
 from sash.physical.placement import Expiry
-from sash.physical.reach import parts
-from sash.physical.specs import PortSpec
+from sash.physical.specs import PortSpec, parts
 from sash.replan import Replanner
+from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
 from sash.session import parse_instant
 from sash.sources.batches import batches
 from sash.sources.read import read
-from sash.spark.frame_streams import check_declared, check_streaming, declaration, loaded
+from sash.spark.folder import reached
+from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
 from sash.spark.host import SparkHost
+from sash.spark.placed_frames import check_places, placed
+from sash.spark.subscription import Subscription
 from sash.spark.trials import shown
+from sash.spark.workers import begin_check
 from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
 from sash.sql.define import Definition, define
@@ -42,12 +47,11 @@ from sash.sql.parse import parse_statements
 from sash.sql.places import quoted
 from sash.sql.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, Statement
 from sash.tables import TableRows, changed_rows
+from sash.turns import in_turn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
-
-FILE_FORMATS = ("csv", "json", "parquet")
 
 
 class SparkDatabase(Declarations):
@@ -59,10 +63,11 @@ class SparkDatabase(Declarations):
         base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
         on_progress: Callable[[Progress], None] | None = None,
         on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, observe: bool = False,
-        backfill: bool = True,
+        backfill: bool = True, history: Asked | None = None,
     ) -> None:
         super().__init__(base or Path.cwd(), expiry, schedule)
         self._spark = spark
+        self._workers_are_good = begin_check(spark)
         self._frames: dict[str, DataFrame] = {}
         self._host: SparkHost | None = None
         self._shards = shards
@@ -75,21 +80,30 @@ class SparkDatabase(Declarations):
         self._options = {
             "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
             "on_progress": on_progress, "on_metrics": on_metrics, "observe": observe,
+            "history": None if history is None else parse_history(history),
         }
 
+    @in_turn
     def stream(
         self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
-        idle_after: str | None = None,
+        idle_after: str | None = None, partition: str | Sequence[str] | None = None, position: str | None = None,
     ) -> None:
         """Let a stream read a streaming DataFrame. One that is declared takes the columns of its names; else it is declared here,
-        with the DataFrame's columns: `db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")`."""
+        with the DataFrame's columns: `db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")`.
+
+        `partition` and `position` name the columns that tell where a row was in its source, as Kafka's `partition` (of several
+        topics `("topic", "partition")`) and `offset` do: every partition has a clock of its own then, and batches do not show.
+        Without them a batch is one unit, judged against the clock before it."""
         self._not_started("a stream cannot be connected")
         check_streaming(name, frame)
+        check_places(name, frame, partition, position)
         if self.catalog.find(name) is None:
             self.execute(declaration(name, frame, timestamp, delay, idle_after))
         else:
             check_declared(self._stream(name), timestamp, delay, idle_after)
-        self._frames[self._stream(name).name] = frame
+        spec = placed(self._stream(name), partition, position)
+        self.catalog.streams[spec.name.lower()] = spec
+        self._frames[spec.name] = frame
 
     def run(self) -> None:
         """Read what is there to its end and make everything up to it final."""
@@ -123,6 +137,7 @@ class SparkDatabase(Declarations):
         host = self._started()
         host.advance(to if isinstance(to, int) else parse_instant(to, host.progress.event_time or 0))
 
+    @in_turn
     def schedule(self, schedule: str, view: str = "") -> None:
         """Run operators in another order, all of them or those of a view, from the next batch on. No answer depends on it."""
         self._set_schedule(schedule, view)
@@ -138,6 +153,18 @@ class SparkDatabase(Declarations):
         """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
         return self._started().metrics()
 
+    def late(self, name: str) -> pa.Table:
+        """Rows of a stream that came too late, of all batches so far; `metrics` counts those of this run."""
+        return self._started().lost(self._stream(name), Cargo.LATE)
+
+    def dead(self, name: str) -> pa.Table:
+        """Rows of a stream that could not be read, each with the reason, of all batches so far."""
+        return self._started().lost(self._stream(name), Cargo.DEAD)
+
+    def failures(self) -> list[tuple[str, int, object]]:
+        """Expressions that failed on a row in this run and gave NULL: reason, count and an example."""
+        return self._started().failures.items()
+
     def analyze(self, view: str) -> str:
         host, name = self._started(), self._kept_view(view)
         choice = host.steering.choice_of(name) or self._chosen(self._view(name).plan)
@@ -152,20 +179,34 @@ class SparkDatabase(Declarations):
         """The changes of a view as a streaming DataFrame: _op, _ts, then its columns."""
         return self._started().changes(self._kept_view(name))
 
+    def subscribe(self, name: str, timeout: float | None = None) -> Subscription:
+        """The changes of a view that come from now on, as an iterator of Arrow batches, for another thread, or for later.
+
+        It ends when the view is dropped or the database is closed, and, given a `timeout`, when nothing has come for so many
+        seconds; then one may ask again.
+        """
+        return self._started().subscribe(self._kept_view(name), timeout)
+
     def _started(self) -> SparkHost:
         """The host; from the first call on, statements change what runs."""
         self._must_be_open()
+        return self._host or self._made_host()
+
+    @in_turn
+    def _made_host(self) -> SparkHost:
+        """Threads that come at once find one; a statement that waits for its batch holds nobody back later."""
         if self._host is None:
             if not self.materialized():
                 raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
+            self._workers_are_good()
             spark = self._spark() if callable(self._spark) else self._spark
             self._shards = self._shards or spark.sparkContext.defaultParallelism
             job = self._fresh_job()
             frames = self._frames | self._loaded(spark, {stream.name for stream in job.streams})
-            host = SparkHost(spark, job, self.base, frames=frames, **self._options)  # type: ignore[arg-type]
+            known = {"frames": frames, "code": self.catalog.code, "early": self._early}
+            with reached(self._options["checkpoint"], self._options["output"]):
+                host = SparkHost(spark, job, self.base, **known, **self._options)  # type: ignore[arg-type]
             self._go_on_with(host, job)
-            for name, rows in self._early if host.is_new else ():
-                host.change_table(name, rows)
             self._host = host
             if not host.is_new:
                 self._tables.clear()  # what they hold by now, the checkpoint tells
@@ -188,7 +229,7 @@ class SparkDatabase(Declarations):
     def _is_declared(self, statement: Statement) -> bool:
         """Whether this session has said itself what the checkpoint knows besides its materialized views."""
         if isinstance(statement, CreateStream):
-            return self.catalog.streams.get(statement.name.text.lower()) == statement.spec
+            return self.catalog.streams.get(statement.name.text.lower()) == as_read(statement.spec)
         if isinstance(statement, CreateAggregate):
             return statement.name.text.lower() in self.catalog.macros and not statement.or_replace
         if isinstance(statement, CreateView) and not statement.is_materialized and not statement.or_replace:
@@ -223,7 +264,9 @@ class SparkDatabase(Declarations):
         if self._is_closed:
             raise SashError("the database is closed", "connect again, with the same checkpoint to go on from there")
 
+    @in_turn
     def execute(self, sql: str) -> pa.Table | None:
+        """Carry out statements, one after the other; a thread at a time, also while one waits for its batch."""
         self._must_be_open()
         return super().execute(sql)
 
@@ -259,6 +302,9 @@ class SparkDatabase(Declarations):
     def _define(self, statement: Definition) -> None:
         """What is declared while the job runs is put down with the next view, which may read it."""
         super()._define(statement)
+        if isinstance(statement, CreateStream) and statement.name.text.lower() in self.catalog.streams:
+            declared = self._stream(statement.name.text)
+            self.catalog.streams[declared.name.lower()] = as_read(declared)
         is_materialized = isinstance(statement, CreateView) and statement.is_materialized
         if self._host is not None and not is_materialized:
             self._declared.append(statement.source.sql)
@@ -303,7 +349,7 @@ class SparkDatabase(Declarations):
 
     def complete_since(self, name: str) -> datetime | None:
         """From when on a view is right for all rows that ever came; None: never."""
-        since = self._started().versions.complete_since(self._kept_view(name))
+        since = self._started().ledger.complete_since(self._kept_view(name))
         return None if since is None else datetime(1970, 1, 1) + timedelta(microseconds=since)
 
     def _must_remember(self) -> None:
@@ -328,13 +374,14 @@ class SparkDatabase(Declarations):
         if spec.name not in self._tables:
             if spec.name in self._frames:
                 raise SashError(f'table "{spec.name}" comes as a DataFrame', "change it there")
-            self._tables[spec.name] = table = TableRows(spec)
+            table = TableRows(spec)
             if spec.option("path") is not None:
                 for batch in batches((spec,), self.base, None):
                     for split in batch:
                         table.insert(read(spec, split).batch)
             for change in self._host.versions.table_changes(spec.name) if self._host is not None else ():
                 table.apply(change)
+            self._tables[spec.name] = table  # whole, or not at all
         return self._tables[spec.name]
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:

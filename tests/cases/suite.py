@@ -31,10 +31,14 @@ ANSWER = "answer_of_the_case"
 Case = dict[str, Any]
 Row = tuple[Any, ...]
 
-# Types that mean the same by another name. A number without bounds gets the widest one.
+# Types that mean the same by another name, or the next wider one that there is. A number without bounds gets the widest one.
 TYPES = {
     "double precision": "DOUBLE",
     "timestamptz": "TIMESTAMP",  # the texts have no zone
+    "smallint": "INT",
+    "tinyint": "INT",
+    "real": "DOUBLE",
+    "float": "DOUBLE",
     "decimal": "DECIMAL(38, 10)",
     "numeric": "DECIMAL(38, 10)",
 }

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cases.suite import ANSWER, Case, check, connect, create_views, declare, parameters, push, rows_of
+from sash.schema import SECOND
 from sash.testing.tables import from_arrow
 
 
@@ -53,15 +54,17 @@ def test_unbounded_streams(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [p for p in parameters("cases.jsonl") if p.values[0].get("history", True)])
 def test_tables_with_a_history(case: Case) -> None:
-    """Inserts and deletes as they happened; the changes add up to the answer."""
+    """Inserts and deletes as they happened, each at a moment of its own: tables alone have no time but what they are told. The
+    changes add up to the answer."""
     db = connect()
     for table in case["setup"]:
         declare(db, "TABLE", table)
     create_views(db, case, case["query_spark"])
-    for change in case["history"]:
+    for moment, change in enumerate(case["history"], 1):
         if change["delete"]:
             db.delete(change["table"], [tuple(row) for row in change["delete"]])
         push(db, change["table"], change["insert"])
+        db.advance(moment * SECOND)
     check(case["expected"], rows_of(db))
     entered = [change.row for change in from_arrow(db.changes(ANSWER)) if change.op > 0]
     left = [change.row for change in from_arrow(db.changes(ANSWER)) if change.op < 0]

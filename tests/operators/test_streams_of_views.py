@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bench import COLUMNS, END, Bench, Change, Row, history, in_order, net, port, recomputed, shown, text
 from sash.operators.emit import Emit
 from sash.operators.snapshots import Snapshots
+from sash.physical.reached import time_port
 from sash.physical.specs import DeletionsSpec, EmitSpec, InsertionsSpec, SnapshotsSpec
 from sash.schema import BIGINT, STRING, schema
 
@@ -83,23 +84,23 @@ def slow_emit(changes: list[Change], period: int) -> dict[tuple[int, Row], int]:
 @given(HISTORIES, CUTS, st.integers(1, 5), st.integers(-20, 5))
 def test_changes_of_a_period_at_its_end(changes: list[Change], cuts: set[int], period: int, shift: int) -> None:
     changes = [(ts + shift, row, weight) for ts, row, weight in changes]
-    bench = Bench(EmitSpec(port(COLUMNS), period))
-    found = bench.run_cut([changes], [cut + shift for cut in cuts])
+    bench = Bench(EmitSpec(port(COLUMNS), time_port(1, ()), period))
+    found = bench.run_cut([changes, []], [cut + shift for cut in cuts])
     assert net(found) == slow_emit(changes, period) and len(net(found)) == len(found)
     assert isinstance(bench.operator, Emit)
     assert len(bench.operator.bag) == 0 and not bench.held_strings()
 
 
 def test_a_period_ends_with_its_last_instant() -> None:
-    bench = Bench(EmitSpec(port(PEOPLE), 10))
-    assert bench.run([[(3, ("ann", 1), 1), (4, ("bob", 1), 1)]], 10) == []
-    assert bench.run([[(10, ("ann", 1), -1)]], 11) == [(10, ("bob", 1), 1)]
-    assert bench.run([[(20, ("bob", 1), -1)]], 21) == [(20, ("bob", 1), -1)]
+    bench = Bench(EmitSpec(port(PEOPLE), time_port(1, ()), 10))
+    assert bench.run([[(3, ("ann", 1), 1), (4, ("bob", 1), 1)], []], 10) == []
+    assert bench.run([[(10, ("ann", 1), -1)], []], 11) == [(10, ("bob", 1), 1)]
+    assert bench.run([[(20, ("bob", 1), -1)], []], 21) == [(20, ("bob", 1), -1)]
 
 
 def test_the_rest_is_there_for_the_end_of_the_input() -> None:
-    bench = Bench(EmitSpec(port(PEOPLE), 10))
-    assert bench.run([[(3, ("ann", 1), 1), (4, ("bob", 1), 2), (5, ("ann", 1), -1)]], 6) == []
+    bench = Bench(EmitSpec(port(PEOPLE), time_port(1, ()), 10))
+    assert bench.run([[(3, ("ann", 1), 1), (4, ("bob", 1), 2), (5, ("ann", 1), -1)], []], 6) == []
     bench.attach()
     assert isinstance(bench.operator, Emit)
     rest = bench.operator.rest(5)

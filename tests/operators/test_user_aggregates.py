@@ -120,8 +120,7 @@ def test_no_state_is_kept_of_groups_that_are_gone() -> None:
         out = bench.run([(now, ("g", word), 1) for word in words], now + 1)
         assert out[-1][1] == ("g", sum(map(len, words)))
         bench.run([(now + 1, ("g", word), -1) for word in words], now + 2)
-        bench.interner._sweep_at = 0
-        bench.interner.sweep()
+        bench.interner.sweep(at_once=True)
 
 
 class Letters:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sash.logical.nodes import Aggregate, Join, Plan, Scan, inputs, scans
 from sash.logical.statistics import NOTHING_KNOWN, Statistics
 from sash.physical.choose import Choice, choose, offers
-from sash.physical.cost import Costs, parts
+from sash.physical.cost import Costs
 from sash.physical.estimates import Estimates
 from sash.physical.pair_specs import JoinSpec, SignedJoinSpec
 from sash.physical.placement import Expiry
-from sash.physical.specs import ExpireSpec
+from sash.physical.specs import ExpireSpec, parts
 from sash.session import Database
 
 STREAMS = "\n".join(f"CREATE STREAM {name} (ts TIMESTAMP, k INT, v INT) TIMESTAMP BY ts;" for name in "abc")

@@ -7,8 +7,7 @@ import pickle
 import subprocess
 import sys
 
-from sash.physical.reach import parts
-from sash.physical.specs import PortSpec
+from sash.physical.specs import PortSpec, parts
 from sash.session import Database
 
 LOOK_UP = """

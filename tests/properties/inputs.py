@@ -45,12 +45,15 @@ class Stream:
     is_table: bool
     delay: float
     rows: Rows
+    is_stamped: bool = True  # by a column; else on arrival
 
     @property
     def declaration(self) -> str:
         columns = ", ".join(f"{name} {type_}" for name, type_ in self.columns)
         if self.is_table:
             return f"CREATE TABLE {self.name} ({columns});"
+        if not self.is_stamped:
+            return f"CREATE STREAM {self.name} ({columns});"
         delay = f" DELAY {self.delay:g} SECONDS" if self.delay else ""
         return f"CREATE STREAM {self.name} ({columns}) TIMESTAMP BY ts{delay};"
 
@@ -75,6 +78,14 @@ def stream(draw: st.DrawFn, name: str, most: int) -> Stream:
 def _lateness(delay: float) -> st.SearchStrategy[float]:
     """Rows come out of order within the delay; some later than it."""
     return st.sampled_from([0.0] * 5 + [1.0, delay, delay + 1.0] if delay else [0.0] * 9 + [1.0])
+
+
+@st.composite
+def arrivals(draw: st.DrawFn, name: str, most: int) -> Stream:
+    """A stream that is stamped on arrival."""
+    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=2))
+    rows = draw(st.lists(st.tuples(*map(value, types)), max_size=most))
+    return Stream(name, tuple((f"c{place}", type_) for place, type_ in enumerate(types)), False, 0.0, rows, is_stamped=False)
 
 
 @st.composite

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import sash
+from reopening import reopened
 from sash.optimizer.optimize import optimize
 from sash.physical.choose import offers
 from sash.physical.job import Job, plan_job
@@ -100,13 +100,6 @@ def played(sql: str, rows: Streams, way: Way, folder: Path | None = None, view: 
     for arena in arenas.values():
         arena.close()
     return sorted((change, op) for change, op in total.items() if op)
-
-
-def reopened(arena: Arena) -> Arena:
-    """The same file, as another process finds it."""
-    twin = Arena(os.dup(arena._descriptor), dict(arena._entries))
-    arena.close()
-    return twin
 
 
 def batches(db: sash.Database, job: Job, rows: Streams, way: Way) -> Iterator[Iterator[Packet]]:

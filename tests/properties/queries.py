@@ -76,6 +76,8 @@ class Maker:
         self._streams = found
         self._aliases = 0
         self.views: list[str] = []
+        self.known: list[Relation] = []  # views that may be read besides
+        self.tables = 1  # in how many of ten cases a table is read, where there is one
 
     def query(self, depth: int, types: Sequence[Type] | None, is_outermost: bool = False) -> Answer:
         """A query; `types` are those its columns must have, if somebody asks for them."""
@@ -330,8 +332,10 @@ class Maker:
 
     def _relation(self, depth: int) -> Relation:
         way = self._draw(st.integers(0, 9))
-        if way == 0 and self._streams[-1].is_table:
+        if way < self.tables and self._streams[-1].is_table:
             return Relation("t", self._streams[-1].columns)
+        if way == 9 and self.known:
+            return self._draw(st.sampled_from(self.known))
         if way <= 5 or depth == 0:
             return self._windowed(depth)
         answer = self.query(depth - 1, None)

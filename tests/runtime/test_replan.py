@@ -31,9 +31,9 @@ def rows(seed: int, count: int, keys: int, start: int = 0) -> list[tuple[object,
     return [(moment(max(ts, 0)), chance.randrange(keys), chance.randrange(10)) for ts in at]
 
 
-def play(sql: str, expiry: str, parts: list[dict[str, list[tuple[object, ...]]]]) -> tuple[Database, pa.Table]:
+def play(sql: str, expiry: str, parts: list[dict[str, list[tuple[object, ...]]]], other: str = "w") -> tuple[Database, pa.Table]:
     db = Database(expiry=expiry)
-    db.execute(f"{STREAMS} CREATE MATERIALIZED VIEW v AS {sql}; CREATE MATERIALIZED VIEW w AS SELECT k FROM a {R} WHERE v > 8")
+    db.execute(f"{STREAMS} CREATE MATERIALIZED VIEW v AS {sql}; CREATE MATERIALIZED VIEW `{other}` AS SELECT k FROM a {R} WHERE v > 8")
     for part in parts:
         for start in range(0, max(map(len, part.values())), 500):
             for name, some in part.items():
@@ -52,6 +52,15 @@ def test_nothing_shows(name: str) -> None:
     assert changes.equals(expected) and changes.num_rows >= 4
     assert db.view("v").to_arrow().equals(other.view("v").to_arrow())
     assert db.changes("w").equals(other.changes("w"))
+
+
+def test_no_name_of_another_view_is_in_the_way() -> None:
+    """The new operators went by the name "v anew" for a moment, which may be another view's."""
+    parts = [{stream: rows(place, 2500, 4) for place, stream in enumerate("abc")}]
+    db, changes = play(QUERIES["counted pairs"], "auto", parts, "v anew")
+    assert db._replanner.times > 0
+    other, expected = play(QUERIES["counted pairs"], "direct", parts, "v anew")
+    assert changes.equals(expected) and db.changes("v anew").equals(other.changes("v anew"))
 
 
 def test_streams_that_change(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal as D
 from scalar_expressions import big, day, exact, ts, typed
 
 from sash.scalar.nodes import Literal
-from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, array, decimal
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, LENGTH, STRING, TIMESTAMP, Type, array, decimal
 
 NAN, INFINITY = float("nan"), float("inf")
 MOMENT = ts("2020-05-17 13:14:15.678901")
@@ -31,7 +31,7 @@ ARITHMETIC = [
     ("add", (None, 1), None, INT),
     ("add", (day("2020-01-31"), 1), on("2020-02-01"), DATE),
     ("subtract", (exact("1.00", 10, 2), 2.0), -1.0, DOUBLE),
-    ("subtract", (ts("2020-01-31 10:00"), ts("2020-01-31 09:00")), 3_600_000_000, BIGINT),
+    ("subtract", (ts("2020-01-31 10:00"), ts("2020-01-31 09:00")), 3_600_000_000, LENGTH),
     ("multiply", (exact("1", 10, 2), exact("2", 38, 10)), D("2.000000"), decimal(38, 6)),
     ("multiply", (exact("9" * 19, 38, 0), exact("9" * 19, 38, 0)), D((10**19 - 1) ** 2), decimal(38, 0)),
     ("divide", (1, 3), 1 / 3, DOUBLE),
@@ -283,7 +283,7 @@ TIMES = [
     ("subtract_interval", (ts("2020-01-31 10:00"), DAY), at("2020-01-30 10:00"), TIMESTAMP),
     ("add_months_interval", (ts("2020-01-31 10:00"), big(1)), at("2020-02-29 10:00"), TIMESTAMP),
     ("add_months_interval", (day("2020-01-31"), 1), on("2020-02-29"), DATE),
-    ("subtract_timestamps", (day("2020-01-31"), day("2020-01-30")), 86_400_000_000, BIGINT),
+    ("subtract_timestamps", (day("2020-01-31"), day("2020-01-30")), 86_400_000_000, LENGTH),
     ("to_date", ("10/02/2020", "dd/MM/yyyy"), on("2020-02-10"), DATE),
     ("to_date", (MOMENT,), on("2020-05-17"), DATE),
     ("to_timestamp", ("2020-02-10 01:02:03.5",), at("2020-02-10 01:02:03.5"), TIMESTAMP),

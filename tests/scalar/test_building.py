@@ -7,7 +7,7 @@ import datetime
 import pytest
 from scalar_expressions import big, call, day, exact, literal, ts, typed
 
-from sash.errors import SashError
+from sash.errors import BadLiteral, SashError
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Literal
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
@@ -91,7 +91,9 @@ def test_cast() -> None:
     assert build.cast(COUNT, BIGINT) == Call("cast", (COUNT,), BIGINT)
     assert build.cast(COUNT, BIGINT, try_=True) == Call("try_cast", (COUNT,), BIGINT)
     assert build.cast(literal("2020-01-01"), DATE) == Literal(datetime.date(2020, 1, 1), DATE)
-    assert build.cast(literal("x"), INT) == Call("cast", (literal("x"),), INT)
+    with pytest.raises(BadLiteral, match="'x' is not a value of the type INT"):
+        build.cast(literal("x"), INT)
+    assert build.cast(literal("x"), INT, try_=True) == build.null(INT)
     assert build.cast(literal(None), INT) == build.null(INT)
     with pytest.raises(SashError, match="INT cannot be cast to DATE"):
         build.cast(COUNT, DATE)

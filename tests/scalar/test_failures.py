@@ -8,7 +8,7 @@ from scalar_expressions import big, call, day, exact, failure, literal, run, ts,
 
 from sash.scalar import build
 from sash.scalar.evaluate import Failures
-from sash.scalar.nodes import Column
+from sash.scalar.nodes import Call, Column
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, decimal
 
 ONE_BY_ZERO = call("divide", 1, 0)
@@ -33,7 +33,7 @@ ONE_BY_ZERO = call("divide", 1, 0)
         (call("abs", typed(-(2**63), BIGINT)), "abs overflows BIGINT", str(-(2**63))),
         (call("round", 2**31 - 1, -1), "round overflows INT", "2147483647"),
         (call("floor", 1e300), "floor overflows BIGINT", "1e+300"),
-        (call("equal", 1, "a"), "cannot cast STRING to BIGINT", "a"),
+        (call("equal", 1, call("lower", "A")), "cannot cast STRING to BIGINT", "a"),
         (call("make_date", 2021, 2, 29), "no such DATE in the calendar", "2021, 2, 29"),
         (call("date_add", day("9999-12-31"), 1), "no such DATE in the calendar", "9999-12-31, 1"),
         (call("date_add", day("2020-01-01"), -(2**31)), "no such DATE in the calendar", f"2020-01-01, {-(2**31)}"),
@@ -42,10 +42,10 @@ ONE_BY_ZERO = call("divide", 1, 0)
         (call("timestamp_millis", big(-(2**63))), "no such TIMESTAMP in the calendar", str(-(2**63))),
         (call("split_part", "a,b", ",", 0), "split_part has no part 0", "a,b, 0"),
         (call("to_timestamp", "xx", "yyyy"), "cannot read a TIMESTAMP by this format", "xx, yyyy"),
-        (call("to_date", "2020-02-30"), "cannot cast STRING to DATE", "2020-02-30"),
-        (build.cast(literal("12x"), INT), "cannot cast STRING to INT", "12x"),
-        (build.cast(literal(3e9), INT), "cannot cast DOUBLE to INT", "3000000000.0"),
-        (build.cast(literal(exact("1000", 4, 0)), decimal(3, 0)), "cannot cast DECIMAL(4, 0) to DECIMAL(3, 0)", "1000"),
+        (call("to_date", call("lower", "2020-02-30")), "cannot cast STRING to DATE", "2020-02-30"),
+        (Call("cast", (literal("12x"),), INT), "cannot cast STRING to INT", "12x"),
+        (Call("cast", (literal(3e9),), INT), "cannot cast DOUBLE to INT", "3000000000.0"),
+        (Call("cast", (literal(exact("1000", 4, 0)),), decimal(3, 0)), "cannot cast DECIMAL(4, 0) to DECIMAL(3, 0)", "1000"),
     ],
     ids=lambda part: str(part)[:50],
 )  # fmt: skip

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from test_later_views import FILES, KEPT, NAMES, Connect, T, answer, connect, put, started
+from without_spark import query_of
 
 from sash.errors import SashError
+from sash.spark.folder import Bytes, Folder
 
 __all__ = ["connect"]  # a fixture
 
@@ -54,3 +58,27 @@ def test_calls_in_the_wrong_order(connect: Connect, tmp_path: Path) -> None:
         with pytest.raises(SashError, match="the database is closed"):
             use()
     db.close()
+
+
+def test_a_batch_that_was_taken_but_not_committed_is_not_added_twice(connect: Connect, tmp_path: Path) -> None:
+    """Stopped, or ended by a worker that died, after the driver had its answers: the same host goes on, and runs it again."""
+    put(tmp_path, 1, 9)
+    db = started(connect(FILES + KEPT))
+    query, create = query_of(db), Folder.create
+
+    def fails(self: Folder, name: str, parts: Iterable[Bytes]) -> bool:
+        if self.place.endswith("commits"):
+            raise KeyboardInterrupt
+        return create(self, name, parts)
+
+    put(tmp_path, 9, 12)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Folder, "create", fails)
+        query.processAllAvailable()
+    db.stop()
+    started(db)
+    shown, final = answer(db, "kept"), db._started().final("kept")
+    db.stop()
+    expected = started(connect(FILES + KEPT))
+    assert shown == answer(expected, "kept") != Counter()
+    assert final.equals(expected._started().final("kept"))

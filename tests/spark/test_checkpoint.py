@@ -11,20 +11,20 @@ import pytest
 from sash.errors import SashError
 from sash.spark.arenas import run_lock
 from sash.spark.checkpoint import events_after, find_checkpoint, make_checkpoint
-from sash.spark.folder import Folder
+from sash.spark.sealed import SealedFolder
 
 JOB = counting.job(counting.stream("events.csv"))
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
-    folder = Folder.of(tmp_path / "cp")
+def folder(tmp_path: Path) -> SealedFolder:
+    folder = SealedFolder.of(tmp_path / "cp")
     assert find_checkpoint(folder, JOB) is None
     make_checkpoint(folder, JOB)
     return folder
 
 
-def test_the_same_job_finds_its_checkpoint(folder: Folder) -> None:
+def test_the_same_job_finds_its_checkpoint(folder: SealedFolder) -> None:
     found = find_checkpoint(folder, counting.job(counting.stream("events.csv")))
     assert found is not None
     assert not found.is_finished
@@ -42,7 +42,7 @@ def test_the_same_job_finds_its_checkpoint(folder: Folder) -> None:
         (replace(JOB, ports=JOB.ports * 2), "another plan of the same job"),
     ],
 )
-def test_another_job_is_refused(folder: Folder, job: object, message: str) -> None:
+def test_another_job_is_refused(folder: SealedFolder, job: object, message: str) -> None:
     with pytest.raises(SashError, match=message):
         find_checkpoint(folder, job)  # type: ignore[arg-type]
 
@@ -50,15 +50,15 @@ def test_another_job_is_refused(folder: Folder, job: object, message: str) -> No
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
     with pytest.raises(SashError, match="is not empty, and not a checkpoint"):
-        find_checkpoint(Folder.of(tmp_path), JOB)
+        find_checkpoint(SealedFolder.of(tmp_path), JOB)
 
 
-def test_events_keep_their_order(folder: Folder) -> None:
+def test_events_keep_their_order(folder: SealedFolder) -> None:
     found = find_checkpoint(folder, JOB)
     assert found is not None
     for time in range(12):
         found.ask({"advance": time})
-    assert [event["advance"] for event in events_after(folder, 3)] == list(range(3, 12))
+    assert [event["advance"] for event in events_after(found.folder, 3)] == list(range(3, 12))
 
 
 def test_one_runner_at_a_time(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyarrow.fs import PyFileSystem
 
-from sash.spark.folder import Folder
+from sash.sources import listing
+from sash.spark.folder import Folder, remove_partial_files
+from sash.spark.sealed import SealedFolder
+from simulation.bucket import Bucket
 
 
 @pytest.fixture(params=["", "file://"])
@@ -44,3 +49,24 @@ def test_a_write_that_fails_leaves_what_was_there(folder: Folder) -> None:
     assert bytes(folder.read("a") or b"") == b"old"
     assert folder.names() == ["a"]
     assert len(list(Path(folder.place.removeprefix("file://")).iterdir())) == 1
+
+
+def test_a_file_created_in_an_object_store_is_sealed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = PyFileSystem(Bucket(lambda kind, path, data: data, lambda kind, path: None))
+    monkeypatch.setattr(listing, "_remote", lambda root: (store, ""))
+    folder = SealedFolder.of("mock://store").child("control")
+    assert folder.create("1", [b"advance"])
+    assert not folder.create("1", [b"end"])
+    assert bytes(folder.demand("1")) == b"advance"
+
+
+def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
+    folder = Folder.of(tmp_path).child("deep")
+    folder.put("a", [b"whole"])
+    old, new, other = (tmp_path / "deep" / name for name in (f".a.{'0' * 32}", f".b.{'1' * 32}", ".run.lock"))
+    for path in (old, new, other):
+        path.touch()
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    remove_partial_files(Folder.of(tmp_path))
+    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == sorted([new.name, other.name, "a"])

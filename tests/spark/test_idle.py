@@ -7,9 +7,10 @@ from dataclasses import replace
 import counting
 
 from sash.logical.streams import Stamp, StreamSpec
+from sash.runtime.packets import Cargo, Packet, told_body
 from sash.schema import SECOND
 from sash.spark.idle import IdleRule
-from sash.spark.keeper import GREATEST
+from sash.spark.keeper import GREATEST, PARTITIONS
 
 
 def named(name: str, **facts: object) -> StreamSpec:
@@ -84,3 +85,40 @@ def test_without_a_rule_nothing_moves() -> None:
     rule = IdleRule([named("one"), named("table", is_table=True)], now=0)
     assert not rule.is_set
     assert rule.advances(now=10**12) == {}
+
+
+def of_partitions(stream: str, clocks: dict[str, int], heard: list[str]) -> list[Packet]:
+    body = told_body({"stream": stream, "clocks": clocks, "heard": heard})
+    return [Packet(0, 0, Cargo.FACTS, PARTITIONS, -1, 0, body)]
+
+
+def test_a_silent_partition_follows_the_others() -> None:
+    rule = IdleRule([named("parted", idle=100), named("one")], now=0)
+    rule.saw(told({"one": 90, "parted": 70}), now=0)
+    rule.saw_partitions(of_partitions("parted", {"a": 10, "b": 60, "c": 20}, ["a", "b", "c"]), now=10)
+    assert rule.advances(now=109) == {}
+    rule.saw_partitions(of_partitions("parted", {"a": 10, "b": 80, "c": 20}, ["b"]), now=60)
+    assert list(rule.events(now=110)) == [{"advance": 80, "stream": "parted", "partitions": ["a", "c"]}]
+    assert list(rule.events(now=111)) == []
+    rule.saw_partitions(of_partitions("parted", {"a": 80, "b": 95, "c": 80}, ["b"]), now=120)
+    assert list(rule.events(now=121)) == [{"advance": 90, "stream": "parted", "partitions": ["a", "c"]}]
+    rule.saw_partitions(of_partitions("parted", {"a": 91, "b": 95, "c": 90}, ["a"]), now=130)
+    rule.saw(told({"one": 300}), now=131)
+    assert list(rule.events(now=140)) == [{"advance": 91, "stream": "parted", "partitions": ["c"]}]
+
+
+def test_a_stream_without_a_rule_is_followed_at_its_least_partition() -> None:
+    rule = IdleRule([named("quiet", idle=100), named("parted")], now=0)
+    rule.saw(told({"parted": 70}), now=0)
+    rule.saw_partitions(of_partitions("parted", {"a": 10, "b": 60}, ["a", "b"]), now=0)
+    assert list(rule.events(now=100)) == [{"advance": 10, "stream": "quiet"}]
+    rule.watch([named("quiet", idle=100), named("parted"), named("new")], now=100, horizon=0)
+    rule.saw(told({"new": 50}), now=100)
+    rule.saw_partitions(of_partitions("parted", {"a": 30, "b": 60}, ["a"]), now=101)
+    assert list(rule.events(now=300)) == [{"advance": 30, "stream": "quiet"}]
+
+
+def test_a_stream_that_nobody_watches_has_no_partitions() -> None:
+    rule = IdleRule([named("one", idle=100)], now=0)
+    rule.saw_partitions(of_partitions("gone", {"a": 10}, ["a"]), now=0)
+    assert list(rule.events(now=1000)) == []

@@ -10,13 +10,16 @@ from pathlib import Path
 import counting
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sash.errors import SashError
 from sash.runtime.packets import Cargo, Packet, batch_body
+from sash.spark.arenas import held
 from sash.spark.folder import Folder
 from sash.spark.keeper import Keeper
-from sash.spark.outputs import read_changes
+from sash.spark.outputs import output_name
+from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
 
 JOB = counting.job(counting.stream(None), shards=1)
@@ -24,7 +27,7 @@ JOB = counting.job(counting.stream(None), shards=1)
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Keeper:
-    folders = Folder.of(tmp_path / "cp"), Folder.of(tmp_path / "out")
+    folders = SealedFolder.of(tmp_path / "cp"), Folder.of(tmp_path / "out")
     settings = Settings(".", *folders, tmp_path / "arenas", snapshot_every=4)
     return Keeper(JOB, settings, counting.Counting, 1, 0)
 
@@ -44,6 +47,10 @@ def output(keeper: Keeper) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("batch-*"))}
 
 
+def changes(keeper: Keeper) -> pa.Table:
+    return pq.read_table(keeper.settings.output.child(output_name(JOB.views[0].name, Cargo.CHANGES)).place)
+
+
 def meta_path(keeper: Keeper) -> Path:
     return keeper.settings.arenas / "1-0.json"
 
@@ -54,7 +61,7 @@ def expected(keeper: Keeper, tmp_path: Path) -> tuple[list[list[Packet]], dict[s
     calm = replace(
         keeper,
         settings=replace(
-            keeper.settings, checkpoint=Folder.of(tmp_path / "calm/cp"), output=Folder.of(tmp_path / "calm/out"),
+            keeper.settings, checkpoint=SealedFolder.of(tmp_path / "calm/cp"), output=Folder.of(tmp_path / "calm/out"),
             arenas=tmp_path / "calm/arenas",
         ),
     )
@@ -80,7 +87,8 @@ def test_a_torn_arena_is_rebuilt(keeper: Keeper, expected: tuple) -> None:
     answers = run(keeper, range(7))
     arena = keeper.settings.arenas / "1-0.arena"
     arena.write_bytes(b"\7" * arena.stat().st_size)
-    meta_path(keeper).write_text(meta_path(keeper).read_text().replace('"is_dirty": false', '"is_dirty": true'))
+    with held(keeper.settings.arenas, 1, 0) as arena_file:
+        arena_file._write_meta(replace(arena_file.meta, is_dirty=True))
     assert answers + run(keeper, range(7, 12)) == expected[0]
     assert output(keeper) == expected[1]
 
@@ -89,8 +97,8 @@ def test_an_arena_of_another_boot_is_rebuilt(keeper: Keeper, expected: tuple) ->
     answers = run(keeper, range(7))
     arena = keeper.settings.arenas / "1-0.arena"
     arena.write_bytes(b"\7" * arena.stat().st_size)
-    text = meta_path(keeper).read_text()
-    meta_path(keeper).write_text(text.replace('"boot": "', '"boot": "an earlier one '))
+    with held(keeper.settings.arenas, 1, 0) as arena_file:
+        arena_file._write_meta(replace(arena_file.meta, boot="an earlier one"))
     assert answers + run(keeper, range(7, 12)) == expected[0]
 
 
@@ -132,7 +140,7 @@ def test_old_history_is_removed_but_not_what_is_needed(keeper: Keeper) -> None:
     assert len(list((folder / "log").iterdir())) <= 2 * (keeper.settings.snapshot_every + keeper.settings.retain)
     shutil.rmtree(keeper.settings.arenas)
     run(keeper, range(39, 41))
-    assert read_changes(keeper.settings.output, JOB.views[0]).num_rows > 0
+    assert changes(keeper).num_rows > 0
 
 
 def test_a_lost_history_is_an_error_that_says_so(keeper: Keeper) -> None:
@@ -171,4 +179,35 @@ def test_a_large_log_makes_a_snapshot_at_once(keeper: Keeper) -> None:
     assert not (folder / "log").exists()
     shutil.rmtree(keeper.settings.arenas)
     keeper.answer(1, packets(1))
-    assert read_changes(keeper.settings.output, JOB.views[0]).column("n").to_pylist()[0] == 9000
+    assert changes(keeper).column("n").to_pylist()[0] == 9000
+
+
+def damaged(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+def test_a_damaged_snapshot_is_passed_over(keeper: Keeper, expected: tuple) -> None:
+    """The one before it and the log make the same state."""
+    answers = run(keeper, range(10))
+    shutil.rmtree(keeper.settings.arenas)
+    folder = Path(keeper.settings.checkpoint.place) / "shards/1/0/snapshots"
+    damaged(max(folder.iterdir()))
+    assert answers + run(keeper, range(10, 12)) == expected[0]
+    assert output(keeper) == expected[1]
+
+
+def test_a_flipped_bit_in_a_log_is_an_error_that_names_the_file(keeper: Keeper) -> None:
+    run(keeper, range(3))
+    shutil.rmtree(keeper.settings.arenas)
+    damaged(Path(keeper.settings.checkpoint.place) / "shards/1/0/log/00000001")
+    with pytest.raises(SashError, match="shards/1/0/log/00000001 is damaged: its checksum does not fit"):
+        keeper.answer(3, packets(3))
+
+
+def test_a_damaged_answer_is_given_again(keeper: Keeper, expected: tuple) -> None:
+    run(keeper, range(7))
+    damaged(Path(keeper.settings.checkpoint.place) / "shards/1/0/answers/00000006")
+    assert run(keeper, range(6, 12)) == expected[0][6:]
+    assert output(keeper) == expected[1]

@@ -14,6 +14,7 @@ from without_spark import Crash, connected, query_of
 
 from sash.errors import SashError
 from sash.session import Database
+from sash.spark.checkpoint import Checkpoint
 from sash.spark_database import SparkDatabase
 
 S = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts"
@@ -215,3 +216,40 @@ def test_a_view_with_code_of_the_user_goes_on_when_others_come(connect: Connect,
     db.drain()
     for view in ("code", "kept"):
         assert answer(db, view) == answer(whole, view) != Counter(), view
+
+
+def test_a_view_whose_driver_died_before_its_event_runs_after_the_restart(connect: Connect, tmp_path: Path) -> None:
+    """The version of the job was on record, and nothing told anybody to run it: the view was there, and never had a row."""
+
+    def dies(event: object) -> None:
+        raise KeyboardInterrupt
+
+    rows = put(tmp_path, 1, 30)
+    db = started(connect(FILES + T + ";" + KEPT + "INSERT INTO t VALUES ('a', 'Ann');"))
+    host = db._started()
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(type(host._checkpoint), "ask", lambda self, event: dies(event))
+        db.execute(NAMES)
+    db.stop()
+    again = started(connect(FILES + T + ";" + KEPT + "INSERT INTO t VALUES ('a', 'Ann');"))
+    expected = reference(f"{S};{T};INSERT INTO t VALUES ('a', 'Ann');{NAMES}", rows)
+    assert answer(again, "names") == answer(expected, "names") != Counter()
+
+
+def test_first_rows_of_a_table_are_not_lost_with_a_driver_that_dies_among_them(connect: Connect, tmp_path: Path) -> None:
+    """They were asked for only by whoever had made the checkpoint."""
+    rows, table = put(tmp_path, 1, 30), "INSERT INTO t VALUES ('a', 'Ann'); INSERT INTO t VALUES ('b', 'Bob'); DELETE FROM t WHERE k = 'a';"
+    for asked in (0, 1):
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            real, count = Checkpoint.ask, [0]
+
+            def ask(self: Checkpoint, event: dict[str, object], real: object = real, count: list[int] = count, most: int = 1 - asked) -> None:
+                if count[0] == most:
+                    raise KeyboardInterrupt
+                count[0] += 1
+                real(self, event)  # type: ignore[operator]
+
+            patch.setattr(Checkpoint, "ask", ask)
+            connect(FILES + T + ";" + NAMES + table)._started()
+    db = started(connect(FILES + T + ";" + NAMES + table))
+    assert answer(db, "names") == answer(reference(f"{S};{T};{table}{NAMES}", rows), "names") != Counter()

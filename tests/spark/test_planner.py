@@ -20,13 +20,14 @@ from sash.spark.checkpoint import make_checkpoint
 from sash.spark.folder import Folder
 from sash.spark.offsets import Offset, packets_of, shares
 from sash.spark.planner import Planner
+from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     (tmp_path / "in").mkdir()
-    return Settings(str(tmp_path), Folder.of(tmp_path / "cp"), Folder.of(tmp_path / "out"), tmp_path / "arenas")
+    return Settings(str(tmp_path), SealedFolder.of(tmp_path / "cp"), Folder.of(tmp_path / "out"), tmp_path / "arenas")
 
 
 def job(*streams: StreamSpec) -> Job:
@@ -168,7 +169,7 @@ def test_every_shard_of_every_level_hears_of_every_batch(settings: Settings, tmp
 def test_what_was_asked_is_told_once(settings: Settings, tmp_path: Path) -> None:
     checkpoint = make_checkpoint(settings.checkpoint, job())
     counting.write_events(tmp_path / "in/a.csv", 1)
-    planner = Planner(job(), settings)
+    planner = Planner(job(), replace(settings, checkpoint=checkpoint.folder))
     checkpoint.ask({"advance": 7})
     checkpoint.ask({"advance": 9})
     first = planner.next(Offset())

@@ -60,10 +60,10 @@ class Run:
 
     def restart(self) -> None:
         if hasattr(self, "db"):
-            arenas = self.db._started().arenas
-            self.db.close()
             if self.chance.random() < 0.5:
-                shutil.rmtree(arenas)
+                shutil.rmtree(self.db._started().arenas, ignore_errors=True)
+                return
+            self.db.close()
         self.db = connected(self.patch, self.folder, self.beginning, self.shards)
         self.db.start()
 

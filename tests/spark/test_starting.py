@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sash.spark.starting import ATTEMPTS, TOO_LATE, started
@@ -23,8 +24,8 @@ class Query:
     def isActive(self) -> bool:
         return self._failure is None or self._looks < 2
 
-    def exception(self) -> str | None:
-        return None if self.isActive else self._failure
+    def exception(self) -> StreamingQueryException | None:
+        return None if self.isActive or self._failure is None else StreamingQueryException(self._failure)
 
 
 class Writer:
@@ -39,15 +40,18 @@ class Writer:
 
 @pytest.mark.parametrize(
     ("failures", "starts"),
-    [
-        ((None,), 1),
-        ((f"{TOO_LATE}.", None), 2),
-        (("the file is gone",), 1),
-        ((TOO_LATE,) * ATTEMPTS, ATTEMPTS),
-    ],
+    [((None,), 1), ((f"{TOO_LATE}.", None), 2), ((TOO_LATE, TOO_LATE, None), 3)],
 )
 def test_how_often_a_query_is_started(failures: tuple[str | None, ...], starts: int) -> None:
     writer = Writer(*failures)
     query = started(cast(DataStreamWriter, writer))
     assert writer.starts == starts
     assert query is writer.queries[-1]
+
+
+@pytest.mark.parametrize(("failures", "starts"), [(("the file is gone",), 1), ((TOO_LATE,) * ATTEMPTS, ATTEMPTS)])
+def test_a_query_that_is_dead_is_not_started(failures: tuple[str, ...], starts: int) -> None:
+    writer = Writer(*failures)
+    with pytest.raises(StreamingQueryException, match=failures[-1]):
+        started(cast(DataStreamWriter, writer))
+    assert writer.starts == starts

@@ -1,12 +1,13 @@
 """A Spark host whose query is played in this process: the same planner, packets, keepers and checkpoint, and no JVM.
 
-Batches run when somebody waits for them. A shard can be told to crash, once, in the next batch.
+Batches run when somebody waits for them. A shard can be told to crash, once, in the next batch. A DataFrame is played by its
+batches, each a list of what its tasks read; which of them a batch of the query takes is in the log, as Spark's own offsets are.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ import pyarrow as pa
 import pytest
 
 from sash import spark_database
+from sash.errors import SashError
 from sash.physical.job import Job
 from sash.runtime.packets import PACKET_SCHEMA, Cargo, Packet, facts_body
 from sash.runtime.packing import to_everyone
-from sash.spark.arenas import BEFORE_ALL, run_lock
+from sash.spark.arenas import BEFORE_ALL
+from sash.spark.frames import pack_task
 from sash.spark.host import SparkHost
 from sash.spark.keeper import Keeper
-from sash.spark.offsets import offset_of
+from sash.spark.offsets import offset_of, spark_folder
 from sash.spark.settings import from_text, to_text
 from sash.spark.source import SashReader
 from sash.spark.stage import _place
@@ -56,6 +59,16 @@ def through_levels(packets: list[Packet], job: Job, levels: int, answer: Answer)
     return packets
 
 
+FrameBatch = Sequence[pa.Table]  # what every task reads
+
+
+class PlayedFrame:
+    """A streaming DataFrame; each batch of the query takes the next of its batches."""
+
+    def __init__(self, *batches: FrameBatch) -> None:
+        self.batches = list(batches)
+
+
 class Query:
     """What Spark does for a query: offsets and commits on record, batch after batch."""
 
@@ -64,30 +77,61 @@ class Query:
     def __init__(self, host: PlayedHost, is_bounded: bool) -> None:
         self._host = host
         text = to_text(host.steering.first, host._settings)
-        self._job, self._settings = from_text(text)
+        self._settings = from_text(text)[1]
+        self._job, self._code = host.steering.first, dict(host._code)
         self._levels = host.steering.newest.levels
         self._reader = SashReader(text)
         if is_bounded:
             self._reader.prepareForTriggerAvailableNow()
-        self._log = self._settings.checkpoint.child("spark")
+        self._log = spark_folder(self._settings.checkpoint)
         self.crash: tuple[int, int] | None = None  # level and shard of a task that fails
 
     def step(self) -> bool:
         """Run a batch; False if there is none to run. Spark runs the first one, whatever the source says."""
         done, begun = self._last("commits"), self._last("offsets")
         start, end = self._offset(done), self._offset(begun)
+        taken, taking = self._taken(done), self._taken(begun)
         if begun == done:
             self._reader._planner._looked = 0.0
             end = self._reader.latestOffset(start, None)  # type: ignore[arg-type]
-            if end == start and done >= 0:
+            taking = {name: min(taken.get(name, 0) + 1, len(frame.batches)) for name, frame in self._frames.items()}
+            if end == start and taking == taken and done >= 0:
                 return False
-            self._log.child("offsets").put(str(done + 1), [json.dumps(end).encode()])
-        read = (self._reader.read(partition) for partition in self._reader.partitions(start, end))
-        packets = [packet for batches in read for batch in batches for packet in from_batch(batch)]
+            self._write_down("offsets", done + 1, [end, {"frames": taking}])
+        packets = [packet for partition in self._reader.partitions(start, end) for packet in self._read(partition)]
+        packets += self._frame_packets(taken, taking)
         told = through_levels(packets, self._job, self._levels, lambda *task: self._answer(done + 1, *task))
         self._host._take(Told(told), done + 1)  # type: ignore[arg-type]
-        self._log.child("commits").put(str(done + 1), [b"{}"])
+        self._write_down("commits", done + 1, [{}])
         return True
+
+    def _read(self, partition: Any) -> list[Packet]:
+        """What one task reads."""
+        return [packet for batch in self._reader.read(partition) for packet in from_batch(batch)]
+
+    def _write_down(self, kind: str, batch: int, lines: list[dict[str, Any]]) -> None:
+        """As Spark does, which takes no second word for one batch."""
+        if not self._log.child(kind).create(str(batch), ["\n".join(map(json.dumps, lines)).encode()]):
+            raise SashError(f"another query has written down batch {batch}")
+
+    @property
+    def _frames(self) -> Mapping[str, PlayedFrame]:
+        return self._host._frames  # type: ignore[return-value]
+
+    def _taken(self, batch: int) -> dict[str, int]:
+        """How many batches of every frame are in, after this batch of the query."""
+        data = self._log.child("offsets").read(str(batch))
+        lines = [] if data is None else map(json.loads, bytes(data).decode().splitlines())
+        found: dict[str, int] = next((line["frames"] for line in lines if "frames" in line), {})
+        return found
+
+    def _frame_packets(self, taken: Mapping[str, int], taking: Mapping[str, int]) -> Iterator[Packet]:
+        for name, frame in self._frames.items():
+            stream = self._host.steering.newest.stream(name)
+            for batch in frame.batches[taken.get(name, 0) : taking.get(name, 0)]:
+                for task, rows in enumerate(batch):
+                    told = [*stream.partition, stream.position] if stream.position is not None else []
+                    yield from pack_task(self._host.steering.newest, stream, task, rows.select([*stream.schema.names, *told]))
 
     def _offset(self, batch: int) -> dict[str, Any]:
         found = offset_of(self._settings.checkpoint, batch)
@@ -115,18 +159,33 @@ class Query:
         if self.crash == (level, shard):
             self.crash = None
             raise Crash
-        return Keeper(self._job, self._settings, self._host._make_engine, level, shard).answer(batch, packets)
+        return Keeper(self._job, self._settings, self._host._make_engine, level, shard, self._code).answer(batch, packets)
 
     def _last(self, kind: str) -> int:
         return max((int(name) for name in self._log.child(kind).names()), default=BEFORE_ALL)
+
+
+class AtOnce:
+    """A thread that has run when it has been started."""
+
+    def __init__(self, target: Callable[..., None], args: tuple[Any, ...], daemon: bool) -> None:
+        self.start = lambda: target(*args)
+
+    def is_alive(self) -> bool:
+        return False
+
+    def join(self) -> None:
+        return
 
 
 class PlayedHost(SparkHost):
     """The host with such a query."""
 
     def _begin(self, trigger: Mapping[str, object]) -> None:
-        self._held.enter_context(run_lock(self._settings.arenas))
+        self._claim()
+        self._resume()
         self.steering.begin()
+        self._sent = dict(self._code)
         self._query = Query(self, "availableNow" in trigger)  # type: ignore[assignment]
 
     def _mind_the_idle(self, query: Any) -> None:
@@ -139,7 +198,7 @@ class PlayedHost(SparkHost):
         job, settings = self.job, self._settings
 
         def look(level: int, shard: int, packets: list[Packet]) -> list[Packet]:
-            return Keeper(job, settings, self._make_engine, level, shard).look(version, packets)
+            return Keeper(job, settings, self._make_engine, level, shard, self._code).look(version, packets)
 
         asked = list(to_everyone(job, Cargo.CONTROL, "", 0, facts_body({"look": 1})))
         first = job.names_like(name)[0]
@@ -150,6 +209,8 @@ class PlayedHost(SparkHost):
 def connected(monkeypatch: pytest.MonkeyPatch, folder: Path, sql: str, shards: int = 2, **options: Any) -> SparkDatabase:
     """A database on such a host; its checkpoint, outputs and files are in the folder."""
     monkeypatch.setattr(spark_database, "SparkHost", PlayedHost)
+    monkeypatch.setattr(spark_database, "check_streaming", lambda name, frame: None)
+    monkeypatch.setattr(spark_database, "check_places", lambda *told: None)
     places = {"checkpoint": folder / "point", "output": folder / "out", "base": folder}
     db = SparkDatabase(None, shards=shards, **places, **options)  # type: ignore[arg-type]
     db.execute(sql)

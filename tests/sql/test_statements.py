@@ -4,6 +4,7 @@ from datetime import datetime
 
 import pytest
 
+from sash.errors import SqlError
 from sash.logical.streams import Stamp, StreamSpec, Updates
 from sash.scalar.nodes import Call, Column, Literal
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, SECOND, STRING, TIMESTAMP, decimal, schema
@@ -78,9 +79,9 @@ def test_tables(clause, expected):
 def test_types():
     written = {
         BOOLEAN: "BOOLEAN",
-        INT: "INT INTEGER SMALLINT TINYINT",
+        INT: "INT INTEGER",
         BIGINT: "BIGINT LONG",
-        DOUBLE: "DOUBLE FLOAT REAL",
+        DOUBLE: "DOUBLE",
         STRING: "STRING VARCHAR(10) CHAR(3) TEXT varchar",
         TIMESTAMP: "TIMESTAMP TIMESTAMP_NTZ DATETIME",
         DATE: "DATE",
@@ -90,6 +91,13 @@ def test_types():
     for type_, names in written.items():
         for name in names.split():
             assert only(f"CREATE STREAM s (a {name})").spec.schema.types == (type_,)
+
+
+@pytest.mark.parametrize("name", ["FLOAT", "REAL", "TINYINT", "SMALLINT", "BYTE", "SHORT", "ARRAY<SMALLINT>", "float[]"])
+def test_narrow_types_are_refused_and_not_something_else(name):
+    with pytest.raises(SqlError, match=r"is not a type of Sash; use (INT|DOUBLE), which holds every value") as caught:
+        only(f"CREATE STREAM s (a {name})")
+    assert caught.value.place is not None
 
 
 def test_views():

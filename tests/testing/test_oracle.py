@@ -31,13 +31,15 @@ def test_a_range() -> None:
     ]  # fmt: skip
 
 
-def test_time_ends_at_the_greatest_timestamp_of_all_streams_read() -> None:
+def test_time_ends_at_the_greatest_timestamp_of_the_streams_that_a_view_reads() -> None:
     query = "SELECT k, v FROM s [RANGE 5 SECONDS]"
     assert lines(query, until=None, s=ROWS[:2]) == ["+ a 1 @1", "+ b 2 @2"]
     # A stream that no view reads does not move the end.
     assert lines(query, until=None, s=ROWS[:2], r=[(50, "a", 1)]) == ["+ a 1 @1", "+ b 2 @2"]
     other = f"CREATE VIEW v AS {query}; CREATE VIEW other AS SELECT k FROM r;"
-    assert lines(other, until=None, s=ROWS[:1], r=[(50, "a", 1)]) == ["+ a 1 @1", "- a 1 @6"]
+    assert lines(other, until=None, s=ROWS[:1], r=[(50, "a", 1)]) == ["+ a 1 @1"]
+    both = f"CREATE VIEW v AS {query} UNION ALL SELECT k, w FROM r [NOW];"
+    assert lines(both, until=None, s=ROWS[:1], r=[(50, "a", 1)]) == ["+ a 1 @1", "- a 1 @6", "+ a 1 @50"]
 
 
 def test_groups() -> None:
@@ -202,3 +204,12 @@ def test_an_unknown_view() -> None:
     with pytest.raises(SashError, match='unknown view "w"; views are: v'):
         oracle.changelog("w")
     assert_same(oracle.changelog("v"), changes(schema=oracle.schema("v")))
+
+
+def test_partitions_are_judged_apart() -> None:
+    query = "CREATE MATERIALIZED VIEW v AS SELECT k, v FROM s [NOW]"
+    rows = [(5, "a", 1), (1, "b", 2), (4, "a", 3), (2, "b", 4), (5, "b", 5), (4, "b", 6)]
+    oracle = Oracle(STREAMS + query, {"s": rows}, partitions={"S": [9, 10, 9, 10, 10, 10]})
+    assert [row[2] for row in oracle.late("s")] == [3, 6]
+    assert [change.row[1] for change in oracle.changelog("v") if change.op > 0] == [2, 4, 1, 5]
+    assert [row[2] for row in Oracle(STREAMS + query, {"s": rows}).late("s")] == [2, 3, 4, 6]

@@ -89,7 +89,9 @@ class Run:
         return self._graph.step(feeds, [self._view], self._begins)[self._view].delta
 
     def _feed(self, port: PortSpec, start: int, stop: int, now: int) -> Feed:
-        rows = self._input.rows(port.stream or "")
+        if port.stream is None:  # it brings the time, and no rows
+            return Feed(Delta.empty(port.layout.width), now)
+        rows = self._input.rows(port.stream)
         if port.is_table:
             rows = rows if start == 0 else rows[:0]
             ts, now = np.full(len(rows), BEGINNING), FOREVER
@@ -115,7 +117,7 @@ class Run:
             start = stop
             if time.monotonic() > until:
                 raise TooLong
-        rows = measured * sum(not port.is_table for port in self._ports)
+        rows = measured * sum(port.stream is not None and not port.is_table for port in self._ports)
         return 1e9 * spent / rows, total % (1 << 64)
 
     def close(self) -> None:

@@ -9,7 +9,9 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sash.commands.lost import Unreadable
 from sash.errors import SashError
+from sash.file_names import file_name
 from sash.physical.job import Job
 from sash.runtime.embedded import Changes, EmbeddedHost
 from sash.runtime.packets import changes_schema
@@ -22,6 +24,7 @@ class ChangeFiles:
         self._folder = folder
         self._job = job
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self.unreadable = Unreadable()
 
     def __enter__(self) -> ChangeFiles:
         if self._folder is not None:
@@ -30,7 +33,7 @@ class ChangeFiles:
             except OSError as error:
                 raise SashError(f"cannot write to the output folder {self._folder}: {error.strerror}") from None
             for view in self._job.views:
-                self._writer(f"{view.name}.changes.parquet", changes_schema(view.schema))
+                self._writer(f"{file_name(view.name)}.changes.parquet", changes_schema(view.schema))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -38,19 +41,22 @@ class ChangeFiles:
             writer.close()
 
     def write(self, host: EmbeddedHost) -> None:
-        for kind, batches in (("changes", host.taken_changes()), ("late", host.late), ("dead", host.dead)):
+        """All that has come since the last time; the host keeps it no longer."""
+        taken = host.taken_rows()
+        for stream, letters in taken["dead"].items():
+            self.unreadable.add(stream, letters)
+        for kind, batches in taken.items():
             self._drain(kind, batches)
 
     def write_answers(self, answers: Mapping[str, pa.Table]) -> None:
         if self._folder is not None:
             for name, answer in answers.items():
-                pq.write_table(answer, self._folder / f"{name}.parquet")
+                pq.write_table(answer, self._folder / f"{file_name(name)}.parquet")
 
     def _drain(self, kind: str, batches: Changes) -> None:
         for name, waiting in batches.items():
             for batch in waiting if self._folder is not None else ():
-                self._writer(f"{name}.{kind}.parquet", batch.schema).write_batch(batch)
-            waiting.clear()
+                self._writer(f"{file_name(name)}.{kind}.parquet", batch.schema).write_batch(batch)
 
     def _writer(self, file: str, schema: pa.Schema) -> pq.ParquetWriter:
         assert self._folder is not None

@@ -62,9 +62,6 @@ def summary(progress: Progress) -> str:
         f"{progress.rows:,} rows in {progress.seconds:.1f} s ({progress.rows_per_second:,.0f} rows/s)",
         f"{progress.changes:,} changes", f"state {progress.state_bytes / 1e6:.1f} MB",
     ]
-    for count, what in ((progress.late, "late"), (progress.dead, "unreadable")):
-        if count:
-            parts.append(f"{count:,} {what} rows")
     return ", ".join(parts)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sash.commands.files import ChangeFiles
 from sash.commands.job_file import load
+from sash.commands.lost import Failure, Unreadable, counts, failure_lines, is_all_unreadable
 from sash.commands.report import Report, summary
 from sash.declare import Declarations
 from sash.errors import SashError
 from sash.runtime.embedded import EmbeddedHost
 from sash.session import Database, parse_instant
+
+if TYPE_CHECKING:
+    from sash.spark_database import SparkDatabase
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class RunOptions:
     shards: int | None = None
     no_flush: bool = False
     metrics: Path | None = None
+    allow_unreadable: bool = False
 
     @property
     def base(self) -> Path:
@@ -45,7 +50,7 @@ def run_embedded(options: RunOptions) -> None:
     for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
         if value is not None:
             raise SashError(f"{name} needs --engine spark")
-    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False)
+    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False, history="all")
     load(db, options.job)
     _check_sources(db)
     with Report() as report, ChangeFiles(options.output, db.job()) as files:
@@ -57,7 +62,8 @@ def run_embedded(options: RunOptions) -> None:
         db.run(options.limit, options.batch_rows, after_batch, flush=not options.no_flush)
         files.write_answers({name: db.final(name) for name in db.materialized()})
         _write_metrics(db.metrics, report, options)
-    _tell(report, options)
+        failures = db.failures()
+    _tell(report, options, files.unreadable, failures)
 
 
 def run_on_spark(options: RunOptions) -> None:
@@ -79,13 +85,14 @@ def run_on_spark(options: RunOptions) -> None:
             if options.output is not None:
                 db.write_answers()
             _write_metrics(db.metrics, report, options)
+            failures, unreadable = db.failures(), _unreadable(db) if report.last.dead else Unreadable()
         except KeyboardInterrupt:
             way = f"; run again with --checkpoint {options.checkpoint} to go on" if options.checkpoint else ""
             report.say(f"stopped{way}")
             raise
         finally:
             db.close()
-    _tell(report, options)
+    _tell(report, options, unreadable, failures)
 
 
 def _check_sources(db: Declarations) -> None:
@@ -103,6 +110,19 @@ def _write_metrics(metrics: Callable[[], dict[str, Any]], report: Report, option
         options.metrics.write_text(json.dumps({"run": run, **metrics()}, indent=2) + "\n")
 
 
-def _tell(report: Report, options: RunOptions) -> None:
+def _unreadable(db: SparkDatabase) -> Unreadable:
+    found = Unreadable()
+    for stream in db.catalog.streams.values():
+        if stream.option("path") is not None:
+            found.add(stream.name, db.dead(stream.name).to_batches())
+    return found
+
+
+def _tell(report: Report, options: RunOptions, unreadable: Unreadable, failures: Sequence[Failure]) -> None:
+    """How it went, and what was lost on the way; an error if nothing could be read."""
     where = f" -> {options.output}" if options.output else ""
-    report.say(summary(report.last) + where)
+    report.say(f"{summary(report.last)}, {counts(report.last, failures)}{where}")
+    for line in (*unreadable.lines(), *failure_lines(failures)):
+        report.say(line)
+    if is_all_unreadable(report.last) and not options.allow_unreadable:
+        raise SashError("not a single row could be read", "mend the stream's columns or options, or say --allow-unreadable")

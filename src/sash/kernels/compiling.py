@@ -18,6 +18,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonRewrites
 
+from sash.kernels.caching import can_keep_kernels
+
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class CountFromTheStart(FunctionPass):  # type: ignore[misc]
@@ -53,5 +55,7 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
         return [passes]
 
 
-kernel = njit(cache=True, nogil=True, _nrt=False, pipeline_class=KernelCompiler)
-inlined = njit(cache=True, nogil=True, _nrt=False, inline="always", pipeline_class=KernelCompiler)
+IS_KEPT = can_keep_kernels()
+
+kernel = njit(cache=IS_KEPT, nogil=True, _nrt=False, pipeline_class=KernelCompiler)
+inlined = njit(cache=IS_KEPT, nogil=True, _nrt=False, inline="always", pipeline_class=KernelCompiler)

@@ -18,6 +18,7 @@ Bytes = npt.NDArray[np.uint8]
 
 # Places in the registers of an interner.
 NEXT_CODE, HEAP_USED, FREE_CODES, LIVE_CODES = 0, 1, 2, 3
+SWEEP_CODES, SWEEP_BYTES = 4, 5  # how many there must be before it is worth while to look for those that nobody holds
 DONE = -1
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 
+from sash.interned import Interned
 from sash.logical.user_aggregates import UserAggregate
 from sash.schema import BIGINT, DOUBLE, Kind, Type, decimal
 
@@ -48,7 +49,7 @@ _OF_THE_ARGUMENT = {
 
 
 @dataclass(frozen=True)
-class AggregateCall:
+class AggregateCall(metaclass=Interned):
     """An aggregate of one input column; COUNT(*) has none.
 
     `second` is the column that MIN_BY, MAX_BY, STRING_AGG and ARRAY_AGG order by; `parameter` is the fraction (a float) of a
@@ -61,7 +62,11 @@ class AggregateCall:
     is_distinct: bool = False
     second: int | None = None
     second_type: Type | None = None
-    parameter: object = None
+    parameter: float | str | UserAggregate | None = None
+
+    def _identity(self) -> tuple[object, ...]:
+        own = tuple(getattr(self, member.name) for member in fields(self))
+        return (*own, self.parameter.registration) if isinstance(self.parameter, UserAggregate) else own
 
     @property
     def columns(self) -> tuple[int, ...]:

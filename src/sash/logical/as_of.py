@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.interned import Interned
 from sash.schema import Schema
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AsOf:
+class AsOf(metaclass=Interned):
     """Keys are equal and not NULL, as in a join. Of the right rows whose `right_at` is at or before the left row's `left_at`, the
     one with the greatest, and of several the least by the full row.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sash.deep import deeply
 from sash.logical.aggregates import AggregateCall
 from sash.logical.as_of import AsOf
 from sash.logical.expression_text import duration_text, expression_text
@@ -35,10 +36,12 @@ from sash.logical.over_text import call_text
 from sash.logical.propagation import leaving
 from sash.logical.reached import Reached
 from sash.logical.ticks import Period, Ticks
+from sash.logical.tree_text import tree_lines
 from sash.logical.unnest import Unnest
 from sash.scalar.nodes import Column, Expression
 
 
+@deeply
 def explain(plan: Plan) -> str:
     """For example:
 
@@ -49,11 +52,12 @@ def explain(plan: Plan) -> str:
     return "\n".join(_lines(plan))
 
 
+@deeply
 def explain_patterns(plan: Plan) -> str:
     """The same, with the pattern of every edge beside it."""
-    lines, patterns = list(_lines(plan)), list(_patterns(plan))
-    width = max(map(len, lines)) + 3
-    return "\n".join(f"{line:{width}}{pattern}" for line, pattern in zip(lines, patterns, strict=True))
+    lines = list(tree_lines(plan, inputs, describe))
+    width = max(len(text) for text, _ in lines) + 3
+    return "\n".join(f"{text:{width}}{leaving(one)}" for text, one in lines)
 
 
 def describe(plan: Plan) -> str:
@@ -72,19 +76,7 @@ def window_text(spec: WindowSpec, names: tuple[str, ...]) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    yield describe(plan)
-    children = inputs(plan)
-    for child in children:
-        is_last = child is children[-1]
-        first, *rest = _lines(child)
-        yield f"{'└─' if is_last else '├─'} {first}"
-        yield from (f"{'  ' if is_last else '│ '} {line}" for line in rest)
-
-
-def _patterns(plan: Plan) -> Iterator[str]:
-    yield str(leaving(plan))
-    for child in inputs(plan):
-        yield from _patterns(child)
+    return (text for text, _ in tree_lines(plan, inputs, describe))
 
 
 def _detail(plan: Plan) -> str:

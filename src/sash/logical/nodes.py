@@ -1,6 +1,6 @@
 """Logical plans: frozen trees of relational operators over windows.
 
-Plans are values: equal plans are the same query, which is how equal parts of different views are found and run once.
+Plans are values: equal plans are the same object, which is how equal parts of different views are found and run once.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from sash.interned import Interned, remembered
 from sash.logical.aggregates import AggregateCall
 from sash.logical.as_of import AsOf
 from sash.logical.over import Over
@@ -21,7 +22,7 @@ from sash.schema import BIGINT, INT, Field, Schema
 
 
 @dataclass(frozen=True)
-class Scan:
+class Scan(metaclass=Interned):
     """The rows of a stream as they arrive, or of a table. Before a window, a stream is only appended to."""
 
     name: str
@@ -30,10 +31,12 @@ class Scan:
     updates: Updates = Updates.NEVER  # tables only
     since: int = 0  # the creation of a view that shares nothing with older ones; 0: it shares what it can
     stamped_by: tuple[str, ...] | None = None  # of a latent stream: those whose least clock its rows take; none: their arrival
+    timed_by: tuple[str, ...] | None = None  # of a table: the streams in whose time it changes; None: those of the whole query
+    through: str = ""  # while a query is bound: the view that reads it, which is a query of its own
 
 
 @dataclass(frozen=True)
-class TableChanges:
+class TableChanges(metaclass=Interned):
     """A table that a stream of changes makes: `sign` is the column that says how often a row comes, or, below 0, goes."""
 
     input: Scan
@@ -49,7 +52,7 @@ class TableChanges:
 
 
 @dataclass(frozen=True)
-class SingleRow:
+class SingleRow(metaclass=Interned):
     """What a query without FROM reads: one row, from the beginning of the whole query on.
 
     The binder makes an aggregate over no rows of it, as soon as it knows what else the whole query reads.
@@ -61,7 +64,7 @@ class SingleRow:
 
 
 @dataclass(frozen=True)
-class Insertions:
+class Insertions(metaclass=Interned):
     """ISTREAM: the rows that enter a view, as a stream; what a window on a view reads."""
 
     input: Plan
@@ -72,7 +75,7 @@ class Insertions:
 
 
 @dataclass(frozen=True)
-class Deletions:
+class Deletions(metaclass=Interned):
     """DSTREAM: the rows that leave a view, as a stream, each at the instant it leaves."""
 
     input: Plan
@@ -83,7 +86,7 @@ class Deletions:
 
 
 @dataclass(frozen=True)
-class Snapshots:
+class Snapshots(metaclass=Interned):
     """RSTREAM: at every instant at which an input changes, all rows of the view, as a stream."""
 
     input: Plan
@@ -111,7 +114,7 @@ class WindowSpec:
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(metaclass=Interned):
     """A stream cut to a window: from here on a relation that changes with time.
 
     Rows for which the condition is not true never enter, nor do they push others out: a filter below the window.
@@ -127,7 +130,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(metaclass=Interned):
     """The rows for which a BOOLEAN expression is true (not false, not NULL)."""
 
     input: Plan
@@ -139,7 +142,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Project:
+class Project(metaclass=Interned):
     """One output column for every expression."""
 
     input: Plan
@@ -152,7 +155,7 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Join:
+class Join(metaclass=Interned):
     """Inner join: equal (and not NULL) on the key columns, and true on the residual, if any.
 
     `left_keys[i]` of the left schema is compared to `right_keys[i]` of the right one; their types are equal. No keys: a cross
@@ -183,7 +186,7 @@ class Combination(Enum):
 
 
 @dataclass(frozen=True)
-class Combine:
+class Combine(metaclass=Interned):
     """Set operators over two inputs of equal types (NULLs are equal, as in DISTINCT); the names are the left one's.
 
     SEMI and ANTI are what semi, anti and outer joins are made of: the right input is the pairs of the inner join, cut to the left
@@ -200,16 +203,18 @@ class Combine:
 
 
 @dataclass(frozen=True)
-class Minus:
+class Minus(metaclass=Interned):
     """Negation on key columns: for every key value, the youngest max(0, n - m) rows of the left input, whole.
 
-    n and m count the rows of the value on the left and on the right. NULL keys are a value like any other.
+    n and m count the rows of the value on the left and on the right. NULL keys are a value like any other. Of rows of one instant
+    the later is younger: `by_position` in its stream, where the left input is a window of one; else in the order of the full row.
     """
 
     left: Plan
     right: Plan
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
+    by_position: bool = False
 
     @property
     def schema(self) -> Schema:
@@ -226,7 +231,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Top:
+class Top(metaclass=Interned):
     """The first `count` rows of every partition after `offset` rows, in this order, ties by the full row; () = one partition.
 
     With `numbered`, a last column BIGINT gives the row's number (ROW_NUMBER) in its partition, from 1.
@@ -251,7 +256,7 @@ class Pairing(Enum):
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Sequence(metaclass=Interned):
     """A FOLLOWED BY B: a stream of pairs with the right row's timestamp; left columns, then right ones.
 
     left.ts <= right.ts, right.ts - left.ts < within (None: no limit), keys equal (and not NULL), residual true.
@@ -271,7 +276,7 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Emit:
+class Emit(metaclass=Interned):
     """EMIT EVERY: the net changes of each period, stamped at its end. Only at the top of a view."""
 
     input: Plan
@@ -283,7 +288,7 @@ class Emit:
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(metaclass=Interned):
     """One row per group of equal key columns (NULLs are equal); without keys, one row always.
 
     The output is the keys, then the calls. The binder puts a Project below, so keys and arguments are plain columns.
@@ -317,8 +322,21 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
     return (plan.input,)
 
 
-def scans(plan: Plan) -> set[Scan]:
+@remembered
+def scans(plan: Plan) -> frozenset[Scan]:
     """Every stream and table that a plan reads."""
     if isinstance(plan, Scan):
-        return {plan}
-    return set().union(*(scans(child) for child in inputs(plan)))
+        return frozenset({plan})
+    return frozenset().union(*map(scans, inputs(plan)))
+
+
+def parts(plan: Plan) -> dict[Plan, None]:
+    """A plan and all that it is made of, each once, in the order in which it is read."""
+    found: dict[Plan, None] = {}
+    waiting = [plan]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found[one] = None
+            waiting += reversed(inputs(one))
+    return found

@@ -16,6 +16,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.interned import Interned
 from sash.schema import BIGINT, DOUBLE, Field, Schema, Type
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _reach(frame: Frame) -> Reach:
 
 
 @dataclass(frozen=True)
-class Over:
+class Over(metaclass=Interned):
     """The input's columns, then one for every call, over partitions in an order, ties by the full row."""
 
     input: Plan

@@ -15,6 +15,7 @@ Where the seed stops, the rules go on:
 
 from __future__ import annotations
 
+from sash.interned import remembered
 from sash.logical.nodes import (
     Aggregate,
     Combination,
@@ -42,6 +43,7 @@ from sash.schema import MICROSECOND
 _NEGATIONS = (Combination.EXCEPT_ALL, Combination.EXCEPT, Combination.ANTI)
 
 
+@remembered
 def leaving(plan: Plan) -> Leaving:
     """How the rows of a plan's result leave."""
     if isinstance(plan, Window):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.interned import Interned
 from sash.schema import BOOLEAN, Field, Schema
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reached:
+class Reached(metaclass=Interned):
     """The input's columns, then a BOOLEAN for each of some BIGINT columns: whether that instant is now or before; NULL for NULL.
 
     This is what comparisons with NOW() are made of. A row changes by itself when an instant comes.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from sash.deep import deeply
+from sash.interned import remembered
 from sash.logical.nodes import Plan, Scan
 
 _CHILDREN = ("input", "left", "right")
@@ -12,15 +15,36 @@ _CHILDREN = ("input", "left", "right")
 
 def read_since(plan: Plan, since: int) -> Plan:
     """The same plan, sharing nothing with plans of another moment."""
-    if isinstance(plan, Scan):
-        return replace(plan, since=since)
-    children: dict[str, Any] = {n: read_since(getattr(plan, n), since) for n in _CHILDREN if hasattr(plan, n)}
-    return replace(plan, **children)
+    return over_scans(plan, lambda scan: replace(scan, since=since))
 
 
+def read_through(plan: Plan, view: str) -> Plan:
+    """The plan of a view, told from an equal one that a query has written out; with "", the plan itself again."""
+    return over_scans(plan, lambda scan: replace(scan, through=view))
+
+
+@deeply
+def over_scans(plan: Plan, change: Callable[[Scan], Scan]) -> Plan:
+    """The same plan over other scans."""
+    known: dict[Plan, Plan] = {}
+
+    def changed(part: Plan) -> Plan:
+        if part not in known:
+            known[part] = change(part) if isinstance(part, Scan) else over_children(part, changed)
+        return known[part]
+
+    return changed(plan)
+
+
+@remembered
 def replaced(plan: Plan, old: Plan, new: Plan) -> Plan:
     """The same plan with another in the place of one of its parts, wherever it is."""
     if plan == old:
         return new
-    children: dict[str, Any] = {n: replaced(getattr(plan, n), old, new) for n in _CHILDREN if hasattr(plan, n)}
+    return over_children(plan, lambda child: replaced(child, old, new))
+
+
+def over_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """The same node over changed inputs."""
+    children: dict[str, Any] = {n: change(getattr(plan, n)) for n in _CHILDREN if hasattr(plan, n)}
     return replace(plan, **children) if any(getattr(plan, n) is not child for n, child in children.items()) else plan

@@ -37,6 +37,14 @@ class StreamSpec:
     is_table: bool = False
     updates: Updates = Updates.NEVER  # tables only
     options: tuple[tuple[str, str], ...] = ()  # of WITH (...), keys in lower case
+    is_unit: bool = False  # its source tells no order: all rows of a batch come at once
+    partition: tuple[str, ...] = ()  # the columns of its DataFrame that name the partition of the source ...
+    position: str | None = None  # ... and the place of a row in it
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether its rows come one after the other, as those of files and of a program do; else Spark brings them in tasks."""
+        return not self.is_unit and self.position is None
 
     @property
     def changes_from(self) -> str | None:

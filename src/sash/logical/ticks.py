@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.interned import Interned
 from sash.schema import TIMESTAMP, Field, Schema
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Period:
 
 
 @dataclass(frozen=True)
-class Ticks:
+class Ticks(metaclass=Interned):
     """The input's columns, then a TIMESTAMP for each of some periods: the instant at which the current one began.
 
     This is what functions of NOW() are made of that tell less than the instant. Every row changes when a period ends.

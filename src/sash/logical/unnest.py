@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.interned import Interned
 from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, Field, Schema
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Unnest:
+class Unnest(metaclass=Interned):
     """Every row of the input once for each element of its array, which is a last column; then, if it is named, its place, from 1.
 
     No array and an empty one give no row; with `is_outer` one row, with NULL for the element.

@@ -18,8 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from sash.errors import SashError, choices
+from sash.interned import NOT_WRITTEN
 from sash.schema import Kind, Type
 
 REQUIRED = ("create", "accumulate", "finish")
@@ -32,6 +34,8 @@ class UserAggregate:
     name: str
     type: Type
     implementation: Callable[[], Any] = field(repr=False, compare=False)  # a plan is known by its text, after a restart too
+    # Another database may have another function of this name; a copy in another process is this one.
+    registration: str = field(default_factory=lambda: uuid4().hex, repr=False, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         if self.type.kind is Kind.ARRAY:

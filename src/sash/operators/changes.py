@@ -27,9 +27,13 @@ CHUNK = 1 << 13  # rows whose table fits into a near cache
 class NetChanges:
     """Adds up and orders signed changes."""
 
-    def __init__(self, layout: Layout, interner: Interner) -> None:
+    def __init__(self, layout: Layout, interner: Interner, first: tuple[int, ...] = ()) -> None:
+        """The order of the row is that of its columns, one after the other; some may go `first`."""
         self._lanes = np.arange(layout.width, dtype=np.int64)
         self._orders, self._plain = column_orders(layout), plain_lanes(layout)
+        if first:
+            rest = [column for column in range(len(layout.schema)) if column not in first]
+            self._orders, self._plain = self._orders[[*first, *rest]], np.zeros_like(self._plain)
         self._interner = interner
 
     def per_instant(self, delta: Delta) -> Delta:
@@ -103,6 +107,40 @@ class Deletions(Timeless):
         net = self._net.per_instant(inputs[0])
         left = Delta(net.rows, net.ts, net.expiry, -net.weight)
         return repeat(left, np.maximum(left.weight, 0))
+
+
+def net_in_order(delta: Delta) -> Delta:
+    """What every instant really changed: what leaves, then what comes, in the order in which it came.
+
+    Of equal rows that come at an instant at which others leave, the first take the places of those.
+    """
+    if len(delta) < 2 or bool((np.diff(delta.ts) > 0).all()):
+        return delta
+    lines = np.ascontiguousarray(np.column_stack([delta.ts, delta.rows]))
+    whole = lines.view(np.dtype((np.void, lines.dtype.itemsize * lines.shape[1]))).ravel()
+    _, first, group = np.unique(whole, return_index=True, return_inverse=True)
+    net = np.zeros(len(first), np.int64)
+    np.add.at(net, group, delta.weight)
+    gone = np.flatnonzero(net < 0)
+    places = np.concatenate([first[gone], np.arange(len(delta))])
+    weight = np.concatenate([net[gone], _last_copies(delta.weight, group, net)])
+    order = np.lexsort((places, weight > 0, delta.ts[places]))
+    order = order[weight[order] != 0]
+    taken = delta.take(places[order])
+    return Delta(taken.rows, taken.ts, taken.expiry, weight[order])
+
+
+def _last_copies(weight: Int64s, group: Int64s, net: Int64s) -> Int64s:
+    """How many units of every change count, if of each group only the last ones do, as many as it has net."""
+    comes = np.maximum(weight, 0)
+    by_group = np.lexsort((-np.arange(len(weight)), group))  # the last one of a group first
+    units = comes[by_group]
+    total = np.cumsum(units)
+    begins = np.flatnonzero(np.diff(group[by_group], prepend=-1))
+    before = total - units - np.repeat((total - units)[begins], np.diff(begins, append=len(units)))
+    counts = np.zeros(len(weight), np.int64)
+    counts[by_group] = np.clip(net[group[by_group]] - before, 0, units)
+    return counts
 
 
 def repeat(delta: Delta, times: Int64s) -> Delta:

@@ -39,7 +39,7 @@ class Emit(Operator):
         return len(self.bag)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        (delta,) = inputs
+        delta = inputs[0]  # the other one is the time
         ends = -(-delta.ts // self._period) * self._period
         self.delays.add(ends - delta.ts)
         due, open_ = Delta(delta.rows, ends, delta.expiry, delta.weight).split(now)

@@ -36,7 +36,7 @@ class ExpireInOrder(Operator):
         self._rows = scope.array("rows", (FIRST_ROOM, self.layout.width))
         self._expiry, self._weight = scope.array("expiry", FIRST_ROOM), scope.array("weight", FIRST_ROOM)
         lanes = string_lanes(self.layout)
-        surroundings.interner.hold(lambda: (self._rows, lanes))
+        surroundings.interner.hold(lambda: (self._rows[self._places()], lanes))
 
     @property
     def kept(self) -> int:
@@ -68,17 +68,21 @@ class ExpireInOrder(Operator):
         return int(self._expiry[head & (len(self._expiry) - 1)]) if count else FOREVER
 
     def _make_room(self, extra: int) -> None:
-        head, count, room = int(self._registers[kernel.HEAD]), int(self._registers[kernel.COUNT]), len(self._expiry)
-        if count + extra <= room:
+        count = self.kept
+        if count + extra <= len(self._expiry):
             return
         # The ring is unrolled to the start of a larger one.
-        order = (head + np.arange(count)) & (room - 1)
+        order = self._places()
         rows, expiry, weight = self._rows[order], self._expiry[order], self._weight[order]
         room = 1 << (count + extra - 1).bit_length()
         self._rows, self._expiry = self._scope.resize("rows", room), self._scope.resize("expiry", room)
         self._weight = self._scope.resize("weight", room)
         self._rows[:count], self._expiry[:count], self._weight[:count] = rows, expiry, weight
         self._registers[kernel.HEAD] = 0
+
+    def _places(self) -> Int64s:
+        """Of the rows in the ring, from the first to leave on."""
+        return (int(self._registers[kernel.HEAD]) + np.arange(self.kept)) & (len(self._expiry) - 1)
 
 
 class ExpireByCalendar(Operator):

@@ -29,7 +29,8 @@ class InputExpire(Operator):
         kind = ExpireByCalendar if spec.input.pattern is Pattern.WEAK else ExpireInOrder
         self._expire = kind(spec, surroundings)
         self.delays: Delays = Delays()
-        self.end: int | None = None  # the last instant of the input, once that is known
+        self.time = spec.time.timed_by  # the streams that tell how late it is
+        self.end: int | None = None  # the last instant of their time, once that is known
 
     @property
     def kept(self) -> int:

@@ -4,8 +4,9 @@ Delta rule:  per change of either side, the rows of its key that cross the rank 
 State:       per key a list of the left rows in the order of age, with the border of what is shown; the number of right rows
 Output:      signed, net per instant
 
-A row is as young as the instant at which the bag got one more of it; among rows of one instant the greater one is younger; of
-equal rows the oldest leaves first. A row that leaves and comes at one instant has not moved.
+A row is as young as the instant at which the bag got one more of it; among rows of one instant the one that came later in its
+stream is younger, among derived rows the greater one; of equal rows the oldest leaves first. A row that leaves and comes at one
+instant has not moved.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sash.deltas import Delta, Int64s
 from sash.kernels import minus as kernel
 from sash.kernels.prefetching import tag_rows
 from sash.operators.base import Surroundings, Timeless
-from sash.operators.changes import NetChanges
+from sash.operators.changes import NetChanges, net_in_order
 from sash.operators.pieces import Pieces
 from sash.physical.set_specs import MinusSpec
 from sash.state.ranking import AgedRanking, KeyColumns
@@ -33,6 +34,7 @@ class Minus(Timeless):
         self._left, self._right = KeyColumns(spec.left.layout, spec.left_keys), KeyColumns(spec.right.layout, spec.right_keys)
         self._key, self._key_lanes = np.zeros((1, self._left.width), np.int64), np.arange(self._left.width)
         self._lanes = np.arange(self.layout.width)
+        self._settled = net_in_order if spec.by_position else self._net_by_row
         self._net = NetChanges(self.layout, self._interner)
         self.ranking = AgedRanking(self.layout, self._left, surroundings.scope, self._interner)
 
@@ -41,7 +43,7 @@ class Minus(Timeless):
         return len(self.ranking)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        left, right = self._net.per_instant(inputs[0]), inputs[1]
+        left, right = self._settled(inputs[0]), inputs[1]
         tags = np.empty(len(left), np.int64)
         tag_rows(left.rows, self._lanes, tags)
         cursor, pieces = np.zeros(4, np.int64), Pieces(self.layout.width, len(left) + len(right))
@@ -51,6 +53,9 @@ class Minus(Timeless):
             rows, ts, _, weight = out.room
             out.add(self._changes(left, tags, right, cursor, rows, ts, weight))
         return self._net.per_instant(pieces.delta())
+
+    def _net_by_row(self, delta: Delta) -> Delta:
+        return self._net.per_instant(delta)
 
     def _changes(self, left: Delta, tags: Int64s, right: Delta, cursor: Int64s, *out: Int64s) -> int:
         ranking = self.ranking

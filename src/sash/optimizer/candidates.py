@@ -6,10 +6,13 @@ optimized by the rules that are always right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 
-from sash.logical.nodes import Join, Plan, inputs
+from sash.interned import remembered
+from sash.logical.nodes import Join, Plan, inputs, parts
+from sash.logical.rewrite import replaced
 from sash.optimizer.distinct_below_joins import distinct_below_joins
 from sash.optimizer.join_orders import join_orders
 from sash.optimizer.negation_and_joins import matched, negation_down, negation_up
@@ -27,25 +30,29 @@ REWRITINGS: tuple[Rewriting, ...] = (
 )
 
 MOST = 32  # plans that are looked at; joins of five inputs and more may have other orders too
+BUDGET = 10_000  # nodes of the plans that are written otherwise: a plan of a thousand nodes is written otherwise ten times
 
 
 def candidates(plan: Plan) -> tuple[Plan, ...]:
-    """A plan as it was written, then others, all optimized; none twice."""
-    if _is_chain(plan):
+    """A plan as it was written, then others, all optimized; none twice. The search ends when its budget is spent, which is
+    counted in nodes, never in time: what is chosen is a function of the text.
+    """
+    if all(len(inputs(part)) < 2 for part in parts(plan)):  # all rewritings change places with a node that has two
         return (optimize(plan),)
     found: dict[Plan, None] = {_flat(push_filters(plan)): None}
+    spent = 0
     for known in _growing(found):
-        for rewriting in REWRITINGS:
-            for other in _everywhere(rewriting, known):
-                if len(found) < MOST:
-                    found.setdefault(_flat(push_filters(other)))
-    return tuple(dict.fromkeys([optimize(plan), *map(optimize, found)]))
+        size = len(parts(known))
+        for other in chain.from_iterable(_everywhere(rewriting, known) for rewriting in REWRITINGS):
+            spent += size
+            if len(found) == MOST or spent > BUDGET:
+                return _all_optimized(plan, found)
+            found.setdefault(_flat(push_filters(other)))
+    return _all_optimized(plan, found)
 
 
-def _is_chain(plan: Plan) -> bool:
-    """Whether everything has one input: all rewritings change places with a node that has two."""
-    children = inputs(plan)
-    return len(children) < 2 and all(map(_is_chain, children))
+def _all_optimized(plan: Plan, others: Iterable[Plan]) -> tuple[Plan, ...]:
+    return tuple(dict.fromkeys([optimize(plan), *map(optimize, others)]))
 
 
 def _growing(found: dict[Plan, None]) -> Iterator[Plan]:
@@ -57,19 +64,26 @@ def _growing(found: dict[Plan, None]) -> Iterator[Plan]:
 
 
 def _everywhere(rewriting: Rewriting, plan: Plan) -> Iterator[Plan]:
-    """A plan with one of its nodes written otherwise; what a semi or anti join asks for twice stays the same in both places."""
-    yield from rewriting(plan)
-    found = matched(plan)
-    if found is not None:
-        yield from (replace(found, kept=other).plan() for other in _everywhere(rewriting, found.kept))
-        yield from (replace(found, others=other).plan() for other in _everywhere(rewriting, found.others))
-        return
-    children = inputs(plan)
-    for place, child in enumerate(children):
-        for other in _everywhere(rewriting, child):
-            yield with_inputs(plan, [*children[:place], other, *children[place + 1 :]])
+    """A plan with one of its nodes written otherwise, wherever it is read."""
+    for part in _rewritable(plan):
+        for other in rewriting(part):
+            yield replaced(plan, part, other)
 
 
+def _rewritable(plan: Plan) -> dict[Plan, None]:
+    """The parts of a plan, but for the joins that semi and anti joins are made of: those stay what they are."""
+    seen: dict[Plan, None] = {}
+    waiting = [plan]
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen[one] = None
+            found = matched(one)
+            waiting += reversed(inputs(one) if found is None else (found.kept, found.others))
+    return seen
+
+
+@remembered
 def _flat(plan: Plan) -> Plan:
     """The same plan with plain projections above its joins."""
     found = matched(plan)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sash.logical.nodes import Filter, Plan
 from sash.scalar import build
 from sash.scalar.evaluate import Failures, evaluate
-from sash.scalar.nodes import Call, Column, Expression, columns
-from sash.schema import Kind
+from sash.scalar.nodes import Call, Column, Expression, Literal, columns
+from sash.schema import BOOLEAN, Kind
+
+TRUE = Literal(True, BOOLEAN)
 
 
 def conjuncts(expression: Expression) -> Iterator[Expression]:
@@ -51,6 +53,18 @@ def constant(condition: Expression) -> bool | None:
         return None
     (value,) = evaluate(condition, {}, 1, Failures()).to_pylist()
     return value is True
+
+
+def decided(condition: Expression) -> Expression:
+    """A condition of a filter without the parts of AND and OR that are known: what is NULL lets a row through as little as what
+    is false."""
+    if not isinstance(condition, Call) or condition.function not in ("and", "or"):
+        return condition
+    dominant = condition.function == "or"
+    told, others = parted(dict.fromkeys(map(decided, condition.arguments)), lambda part: isinstance(part, Literal))
+    if not others or any((part == TRUE) is dominant for part in told):
+        return Literal(any(part == TRUE for part in told) if dominant else all(part == TRUE for part in told), BOOLEAN)
+    return others[0] if len(others) == 1 else build.call(condition.function, others)
 
 
 def parted(conditions: Iterable[Expression], belongs: Callable[[Expression], bool]) -> tuple[list[Expression], list[Expression]]:

@@ -12,8 +12,10 @@ the streams of a view, since which of its rows cancel at one instant depends on 
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from sash.interned import remembered
 from sash.logical.aggregates import AggregateCall
 from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
@@ -45,6 +47,7 @@ from sash.scalar.nodes import Column, Expression, columns, remap
 Places = dict[int, int]  # of a column before, to its place now
 
 
+@remembered
 def prune_columns(plan: Plan) -> Plan:
     """The same plan, columns and order of columns unchanged."""
     everything = set(range(len(plan.schema)))
@@ -52,7 +55,12 @@ def prune_columns(plan: Plan) -> Plan:
     return _project(pruned, [places[column] for column in sorted(everything)], plan.schema.names)
 
 
-def _prune(plan: Plan, wanted: set[int]) -> tuple[Plan, Places]:
+def _prune(plan: Plan, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
+    return _pruned(plan, frozenset(wanted))
+
+
+@remembered
+def _pruned(plan: Plan, wanted: frozenset[int]) -> tuple[Plan, Places]:
     if isinstance(plan, Filter):
         return _filter(plan, wanted)
     if isinstance(plan, Project):
@@ -108,7 +116,7 @@ def _minus(plan: Minus) -> Minus:
     return replace(plan, left=prune_columns(plan.left), right=right, right_keys=tuple(map(kept.index, plan.right_keys)))
 
 
-def _union(plan: Combine, wanted: set[int]) -> tuple[Plan, Places]:
+def _union(plan: Combine, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """Both sides keep the same columns, in the same places."""
     kept, sides = sorted(wanted), []
     names = tuple(plan.schema.names[place] for place in kept)
@@ -118,7 +126,7 @@ def _union(plan: Combine, wanted: set[int]) -> tuple[Plan, Places]:
     return Combine(sides[0], sides[1], plan.how), {place: i for i, place in enumerate(kept)}
 
 
-def _matched(found: Matched, wanted: set[int]) -> tuple[Plan, Places]:
+def _matched(found: Matched, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """Rows that agree in the columns that decide have a match or not, all of them."""
     width = len(found.kept.schema)
     kept = sorted(wanted | found.reads)
@@ -144,14 +152,14 @@ def _read(residual: Expression | None) -> set[int]:
     return set() if residual is None else {column.index for column in columns(residual)}
 
 
-def _filter(plan: Filter, wanted: set[int]) -> tuple[Plan, Places]:
+def _filter(plan: Filter, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     read = {column.index for column in columns(plan.predicate)}
     below, places = _prune(plan.input, wanted | read)
     kept: Plan = Filter(below, remap(plan.predicate, places))
     return _narrow(kept, places, wanted)
 
 
-def _projection(plan: Project, wanted: set[int]) -> tuple[Plan, Places]:
+def _projection(plan: Project, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     kept = sorted(wanted)
     expressions = [plan.expressions[place] for place in kept]
     below, places = _prune(plan.input, {column.index for e in expressions for column in columns(e)})
@@ -169,7 +177,7 @@ def _merged(plan: Project) -> Project:
     return plan
 
 
-def _join(plan: Join, wanted: set[int]) -> tuple[Plan, Places]:
+def _join(plan: Join, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     width = len(plan.left.schema)
     read = wanted | _read(plan.residual)
     left, left_places = _prune(plan.left, {c for c in read if c < width} | set(plan.left_keys))
@@ -184,7 +192,7 @@ def _join(plan: Join, wanted: set[int]) -> tuple[Plan, Places]:
     return _narrow(joined, places, wanted)
 
 
-def _as_of(plan: AsOf, wanted: set[int]) -> tuple[Plan, Places]:
+def _as_of(plan: AsOf, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """The right side is kept whole: of several that are as near, the full row decides."""
     width = len(plan.left.schema)
     left, places = _prune(plan.left, {c for c in wanted if c < width} | set(plan.left_keys) | {plan.left_at})
@@ -196,7 +204,7 @@ def _as_of(plan: AsOf, wanted: set[int]) -> tuple[Plan, Places]:
     return _narrow(joined, places | shifted, wanted)
 
 
-def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
+def _aggregate(plan: Aggregate, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """Groups are made by all keys; a call that nobody reads is left out."""
     count = len(plan.keys)
     calls = [place for place in range(len(plan.calls)) if count + place in wanted]
@@ -208,7 +216,7 @@ def _aggregate(plan: Aggregate, wanted: set[int]) -> tuple[Plan, Places]:
     return Aggregate(below, tuple(places[key] for key in plan.keys), kept, names), moved
 
 
-def _reached(plan: Reached, wanted: set[int]) -> tuple[Plan, Places]:
+def _reached(plan: Reached, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     width = len(plan.input.schema)
     below, places = _prune(plan.input, {c for c in wanted if c < width} | set(plan.instants))
     told = Reached(below, tuple(places[place] for place in plan.instants))
@@ -216,7 +224,7 @@ def _reached(plan: Reached, wanted: set[int]) -> tuple[Plan, Places]:
     return _narrow(told, places | answers, wanted)
 
 
-def _ticks(plan: Ticks, wanted: set[int]) -> tuple[Plan, Places]:
+def _ticks(plan: Ticks, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """A period that nobody reads is left out."""
     width = len(plan.input.schema)
     below, places = _prune(plan.input, {c for c in wanted if c < width})
@@ -226,7 +234,7 @@ def _ticks(plan: Ticks, wanted: set[int]) -> tuple[Plan, Places]:
     return _narrow(told, places | shown, wanted)
 
 
-def _unnest(plan: Unnest, wanted: set[int]) -> tuple[Plan, Places]:
+def _unnest(plan: Unnest, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """How many rows there are is told by the array, whoever reads its elements."""
     width = len(plan.input.schema)
     below, places = _prune(plan.input, {c for c in wanted if c < width} | _read(plan.array))
@@ -235,7 +243,7 @@ def _unnest(plan: Unnest, wanted: set[int]) -> tuple[Plan, Places]:
     return _narrow(apart, places | made, wanted)
 
 
-def _over(plan: Over, wanted: set[int]) -> tuple[Plan, Places]:
+def _over(plan: Over, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """The whole input, whose rows break ties; a call that nobody reads is left out."""
     width = len(plan.input.schema)
     kept = [place for place in range(len(plan.calls)) if width + place in wanted]
@@ -257,7 +265,7 @@ def _same(plan: Plan) -> Places:
     return {place: place for place in range(len(plan.schema))}
 
 
-def _narrow(plan: Plan, places: Places, wanted: set[int]) -> tuple[Plan, Places]:
+def _narrow(plan: Plan, places: Places, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """Drop the columns of `plan` that are not wanted, if there are any."""
     kept = sorted(wanted)
     if len(kept) == len(plan.schema):

@@ -9,11 +9,14 @@ Estimates are rough, so a plan as it was written is left only for one that is cl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
+from sash.deep import deeply
 from sash.errors import SashError
-from sash.logical.nodes import Join, Plan, inputs
+from sash.logical.nodes import Join, Plan, parts
 from sash.logical.statistics import NOTHING_KNOWN, Statistics
 from sash.optimizer.candidates import candidates
 from sash.physical.cost import Costs
@@ -22,6 +25,7 @@ from sash.physical.placement import Expiry, place_view
 from sash.physical.specs import Spec
 
 CLEARLY = 0.8  # of the cost of the plan as it was written
+BUDGET = 4_000  # nodes of plans that are placed and priced: a plan of a hundred nodes in forty ways
 FAR = 0.5  # of the cost of the plan that runs: to change it costs something too
 
 
@@ -33,6 +37,7 @@ class Choice:
     signed_joins: frozenset[Join] = frozenset()
     is_only: bool = field(default=False, compare=False)  # there is no other way, whatever is known of the streams
 
+    @deeply
     def placed(self, shards: int, expiry: Expiry) -> tuple[Spec, int]:
         if (shards, expiry) not in self._places:
             self._places[shards, expiry] = place_view(self.plan, shards, expiry, self.signed_joins)
@@ -51,6 +56,7 @@ class Offer:
     cost: float
 
 
+@deeply
 def choose(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN) -> Choice:
     """The cheapest way to run a plan; as it was written, directly, unless another way is clearly cheaper."""
     plans = candidates(plan)
@@ -63,6 +69,7 @@ def choose(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOT
     return best.choice if best.cost < CLEARLY * first.cost else first.choice
 
 
+@deeply
 def better(plan: Plan, current: Choice, shards: int, expiry: Expiry, statistics: Statistics) -> Choice | None:
     """Another way to run a plan, if by what is known now it is far cheaper than the current one."""
     if current.is_only:
@@ -72,21 +79,33 @@ def better(plan: Plan, current: Choice, shards: int, expiry: Expiry, statistics:
     return best.choice if best.cost < FAR * _offer(current, shards, expiry, costs).cost else None
 
 
+@deeply
 def offers(plan: Plan, shards: int, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN) -> list[Offer]:
     """All choices with their costs, the plan as it was written first."""
     return _offers(candidates(plan), shards, expiry, statistics)
 
 
 def _offers(plans: Sequence[Plan], shards: int, expiry: Expiry, statistics: Statistics) -> list[Offer]:
+    """Every plan directly, then the cheapest of them in other ways, as long as the budget lasts; the plan as it was written
+    comes first, and is looked at whatever that takes.
+    """
     costs = Costs(Estimates(statistics))
-    written, *others = plans
-    found = [_offer(way, shards, expiry, costs) for way in _ways(written, expiry)]
-    for candidate in others:
-        try:
-            found += [_offer(way, shards, expiry, costs) for way in _ways(candidate, expiry)]
-        except SashError:
-            continue  # a table would have to be joined with rows that leave early
+    found = [_offer(Choice(plans[0]), shards, expiry, costs)]
+    spent = len(parts(plans[0]))
+    for way in chain((Choice(plan) for plan in plans[1:]), _other_ways(found, expiry)):
+        spent += len(parts(way.plan))
+        if spent > BUDGET:
+            break
+        with suppress(SashError):  # a table would have to be joined with rows that leave early
+            found.append(_offer(way, shards, expiry, costs))
     return found
+
+
+def _other_ways(found: Sequence[Offer], expiry: Expiry) -> Iterator[Choice]:
+    """Of all that is found when the first of them is asked for."""
+    for offer in sorted(found, key=lambda offer: offer.cost):
+        _, *others = _ways(offer.choice.plan, expiry)
+        yield from others
 
 
 def _offer(choice: Choice, shards: int, expiry: Expiry, costs: Costs) -> Offer:
@@ -97,14 +116,9 @@ def _offer(choice: Choice, shards: int, expiry: Expiry, costs: Costs) -> Offer:
 def _ways(plan: Plan, expiry: Expiry) -> Iterator[Choice]:
     yield Choice(plan)
     if expiry is Expiry.AUTO:
-        joins = dict.fromkeys(_joins(plan))
+        joins = [part for part in parts(plan) if isinstance(part, Join)]
         yield from (Choice(plan, frozenset({join})) for join in joins)
         if len(joins) > 1:
             yield Choice(plan, frozenset(joins))
 
 
-def _joins(plan: Plan) -> Iterator[Join]:
-    if isinstance(plan, Join):
-        yield plan
-    for child in inputs(plan):
-        yield from _joins(child)

@@ -4,6 +4,7 @@
     expiration                  every row comes and goes: a ring, or the calendar where the order is not that of coming
     join of expiring rows       every row is kept and looks at the other side, every pair is made once; expiration is free
     join of signed rows         the same for every change, so twice for rows that leave; equal rows count once
+    ASOF join, NOW()            every change is sought in a tree of the rows that are there
     group by                    every change; more where values are kept (MIN, MEDIAN, DISTINCT calls)
     set operators, negation     every change
     exchange                    every change through the network
@@ -20,11 +21,15 @@ from math import log2
 from sash.logical.aggregates import Function
 from sash.logical.patterns import Pattern
 from sash.physical import group_specs, pair_specs, set_specs, specs
+from sash.physical.as_of import AsOfSpec
 from sash.physical.estimates import Estimates
 from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, LeavingJoinSpec, MessageExpireSpec
 from sash.physical.over import OverSpec
-from sash.physical.specs import PortSpec, Spec
+from sash.physical.paced import PacedSpec
+from sash.physical.reached import ReachedSpec
+from sash.physical.specs import PortSpec, Spec, parts
 from sash.physical.ticks import TicksSpec
+from sash.physical.unnest import UnnestSpec
 
 FILTER, PROJECT, UNION = 250.0, 60.0, 60.0
 RING, CALENDAR = 300.0, 1000.0  # for a row that comes and goes
@@ -109,8 +114,12 @@ class Costs:
                 return Cost(changes * TOP * _steps(rows), rows)
             case specs.SnapshotsSpec():
                 return Cost(changes * TOP * _steps(rows) + out.rate * NET, rows)
-            case _:
+            case UnnestSpec():
+                return Cost(changes * PROJECT + self._changes(spec) * NET, 0.0)
+            case specs.BeginSpec() | specs.EmitSpec() | specs.InsertionsSpec() | specs.DeletionsSpec() | specs.TableChangesSpec():
                 return Cost(changes * NET, 0.0)
+            case _:
+                raise NotImplementedError(f"no cost is known for {type(spec).__name__}")
 
     def _binary(self, spec: specs.BinarySpec) -> Cost:
         left, right = self.estimates.of(spec.left), self.estimates.of(spec.right)
@@ -133,20 +142,15 @@ class Costs:
                 return Cost(changes * SEQUENCE, left.rate * (spec.within or 0) / 1e6)
             case TicksSpec():
                 return Cost(changes * TICK_ROW + self._changes(spec) * UNION, left.distinct_rows)
-            case _:
+            case AsOfSpec():
+                sought = changes * TOP * (_steps(left.rows) + _steps(right.rows))
+                return Cost(sought + self._changes(spec) * NET, left.rows + right.rows)
+            case ReachedSpec():
+                return Cost(self._changes(spec) * (TOP * _steps(left.rows) + NET), left.rows)
+            case set_specs.UnionAllSpec() | PacedSpec():
                 return Cost(changes * UNION, 0.0)
-
-
-def parts(spec: Spec) -> dict[Spec, None]:
-    """A spec and all below it, each once, behind exchanges too."""
-    found: dict[Spec, None] = {}
-    waiting = [spec]
-    while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found[one] = None
-            waiting += [one.source] if isinstance(one, PortSpec) and one.source is not None else one.inputs
-    return found
+            case _:
+                raise NotImplementedError(f"no cost is known for {type(spec).__name__}")
 
 
 def _adds_up(spec: group_specs.GroupBySpec) -> bool:

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import exp, prod
+from math import exp, expm1, prod
 from typing import Any
 
 from sash.logical.nodes import Combination, Pairing
 from sash.logical.patterns import Pattern
 from sash.logical.statistics import UNBOUNDED_SECONDS, Statistics
 from sash.physical import group_specs, pair_specs, set_specs, specs
-from sash.physical.expiry_specs import DistinctSpec, LeavingJoinSpec
+from sash.physical.as_of import AsOfSpec
+from sash.physical.expiry_specs import AnnounceSpec, DistinctSpec, InputExpireSpec, LeavingJoinSpec, MessageExpireSpec
 from sash.physical.over import OverSpec
+from sash.physical.paced import PacedSpec
+from sash.physical.reached import ReachedSpec
 from sash.physical.selectivity import selectivity
 from sash.physical.specs import PortSpec, Spec
 from sash.physical.ticks import TicksSpec
 from sash.physical.unnest import UnnestSpec
 from sash.schema import FOREVER, SECOND
 
-LEAST = 1e-9
+LEAST, MOST = 1e-9, 1e100  # numbers that are reckoned with: the product of many joins has no end
 ELEMENTS = 4.0  # of an array, as long as nobody has looked
 MOST_TAKEN_AWAY = 0.95  # of the left side of a negation: values are never so uniform that nothing is left
 
@@ -50,12 +53,12 @@ class Estimate:
 
     def domain(self, columns: Sequence[int]) -> float:
         """How many different values these columns can have together."""
-        return max(1.0, prod(self.values[column] for column in columns))
+        return min(MOST, max(1.0, prod(self.values[column] for column in columns)))
 
     def groups(self, columns: Sequence[int]) -> float:
         """How many of them are expected among the rows."""
         domain = self.domain(columns)
-        return domain * (1 - exp(-self.rows / domain))
+        return -domain * expm1(-self.rows / domain)
 
 
 class Estimates:
@@ -67,7 +70,7 @@ class Estimates:
 
     def of(self, spec: Spec) -> Estimate:
         if spec not in self._known:
-            self._known[spec] = self._counted(spec, self._estimate(spec))
+            self._known[spec] = _in_bounds(self._counted(spec, self._estimate(spec)))
         return self._known[spec]
 
     def _counted(self, spec: Spec, estimate: Estimate) -> Estimate:
@@ -83,8 +86,10 @@ class Estimates:
         if isinstance(spec, PortSpec):
             return self.of(spec.source) if spec.source is not None else self._port(spec)
         rule = next((_RULES[kind] for kind in type(spec).__mro__ if kind in _RULES), None)
-        below = [self.of(one) for one in spec.inputs]
-        return _plain(spec, *below) if rule is None else rule(spec, *below)
+        if rule is None:
+            raise NotImplementedError(f"no estimate is known for {type(spec).__name__}")
+        estimate: Estimate = rule(spec, *(self.of(one) for one in spec.inputs))
+        return estimate
 
     def _port(self, spec: PortSpec) -> Estimate:
         if spec.is_time:
@@ -96,6 +101,10 @@ class Estimates:
             return Estimate(0.0, self._statistics.rows(spec.stream), values, leaves=spec.pattern is not Pattern.MONOTONIC)
         rate = self._statistics.rate(spec.stream)
         return Estimate(rate, rate * UNBOUNDED_SECONDS, values, leaves=False)
+
+
+def _in_bounds(estimate: Estimate) -> Estimate:
+    return replace(estimate, rate=min(MOST, estimate.rate), rows=min(MOST, estimate.rows))
 
 
 def _plain(spec: Spec, *below: Estimate) -> Estimate:
@@ -201,10 +210,23 @@ def _top(spec: group_specs.TopSpec, below: Estimate) -> Estimate:
 
 def _over(spec: OverSpec, below: Estimate) -> Estimate:
     """A change may change its neighbours: half of the partition, where the reach has no bound."""
-    partition = below.rows / (below.groups(spec.partition) if spec.partition else 1.0)
+    partition = below.rows / max(LEAST, below.groups(spec.partition) if spec.partition else 1.0)
     touched = sum(partition / 2 if far is None else min(far, partition) for far in (spec.reach.behind, spec.reach.ahead))
     values = (*below.values, *(below.rows for _ in spec.calls))
     return replace(below, rate=below.changes * (1 + touched), values=values, premature=1.0)
+
+
+def _as_of(spec: AsOfSpec, left: Estimate, right: Estimate) -> Estimate:
+    """A row that comes on the right becomes the nearest of half of the left rows that are there and have its key."""
+    mates = left.rows / max(1.0, min(left.groups(spec.left_keys), right.groups(spec.right_keys))) if spec.left_keys else left.rows
+    rate = left.rate + right.changes * mates / 2
+    return Estimate(rate, left.rows, left.values + right.values, 1.0, left.leaves or right.leaves)
+
+
+def _reached(spec: ReachedSpec, below: Estimate, time: Estimate) -> Estimate:
+    """A row comes, and comes anew with every instant that it names."""
+    values = (*below.values, *(2.0 for _ in spec.instants))
+    return replace(below, rate=below.rate * (1 + len(spec.instants)), values=values, premature=1.0)
 
 
 def _leaving_join(spec: LeavingJoinSpec, left: Estimate, right: Estimate) -> Estimate:
@@ -237,6 +259,10 @@ def _ticks(spec: TicksSpec, below: Estimate, time: Estimate) -> Estimate:
     return replace(_plain(spec, below), rate=rate, leaves=True)
 
 
+def _table_changes(spec: specs.TableChangesSpec, below: Estimate) -> Estimate:
+    return replace(below, values=tuple(below.values[column] for column in spec.columns), leaves=True)
+
+
 def _snapshots(spec: specs.SnapshotsSpec, below: Estimate) -> Estimate:
     rate = below.changes * max(1.0, below.rows)
     return replace(below, rate=rate, rows=rate * UNBOUNDED_SECONDS, premature=0.0, leaves=False)
@@ -267,4 +293,14 @@ _RULES: dict[type, Callable[..., Any]] = {
     specs.DeletionsSpec: _stream,
     specs.SnapshotsSpec: _snapshots,
     TicksSpec: _ticks,
+    ReachedSpec: _reached,
+    AsOfSpec: _as_of,
+    PacedSpec: _plain,
+    specs.ExpireSpec: _plain,
+    specs.BeginSpec: _plain,
+    specs.EmitSpec: _plain,
+    specs.TableChangesSpec: _table_changes,
+    AnnounceSpec: _plain,
+    MessageExpireSpec: _plain,
+    InputExpireSpec: _plain,
 }

@@ -16,9 +16,10 @@ All but the last give the same changelog; the last gives the same answers, some 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
+from sash.interned import remembered
 from sash.logical.aggregates import Function
 from sash.logical.patterns import Pattern
 from sash.physical.expiry_specs import (
@@ -49,6 +50,7 @@ from sash.physical.specs import (
     Spec,
     TimeWindowSpec,
     UnarySpec,
+    parts,
 )
 from sash.physical.ticks import TicksSpec
 from sash.scalar.nodes import Column
@@ -61,6 +63,7 @@ EXTREMES = (Function.MIN, Function.MAX, Function.ANY_VALUE, Function.MIN_BY, Fun
 EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec, ReachedSpec, TicksSpec)
 
 
+@remembered
 def suit_the_pattern(spec: Spec) -> Spec:
     """Operators that know in which order the rows of their input leave."""
     spec = over_inputs(spec, suit_the_pattern)
@@ -94,6 +97,7 @@ def _in_order(spec: GroupBySpec) -> Spec:
     return spec
 
 
+@remembered
 def _all_leave(spec: Spec) -> bool:
     """Whether rows that leave in order have none between them that stay."""
     if isinstance(spec, UnionAllSpec):
@@ -112,6 +116,7 @@ def _remember_the_youngest(spec: GroupBySpec) -> Spec:
     return DistinctSpec(ProjectSpec(below, columns, spec.names))
 
 
+@remembered
 def tell_the_time(spec: Spec, *, merges: bool) -> Spec:
     """Time-messages, or with `merges` piggybacking, wherever rows become signed changes."""
     if isinstance(spec, GroupBySpec) and _needs_no_rows(spec):
@@ -126,9 +131,10 @@ def _needs_no_rows(spec: GroupBySpec) -> bool:
     window cost it nothing more; those of a join would have to be joined again, which costs more than to keep its result.
     """
     can_subtract = all(call.function in SUBTRACTABLE and not call.is_distinct for call in spec.calls)
-    return can_subtract and isinstance(spec.input, ExpireSpec) and not any(isinstance(s, JoinSpec) for s in _all(spec.input))
+    return can_subtract and isinstance(spec.input, ExpireSpec) and not any(isinstance(s, JoinSpec) for s in parts(spec.input))
 
 
+@remembered
 def _announced(spec: Spec, merges: bool) -> Spec:
     """The same rows, with messages. Selections and projections stay below the announcement, where they are made once."""
     if spec.pattern not in EXPIRING:
@@ -151,11 +157,12 @@ def _has_join(spec: Spec) -> bool:
     return isinstance(spec, JoinSpec | UnionAllSpec)
 
 
-def wait_for_input(spec: Spec) -> Spec:
+def wait_for_input(spec: Spec, time: PortSpec) -> Spec:
     """Rows leave when a row comes. All parts of a view wait for the same rows, so it is right whenever it tells something."""
-    spec = _waiting(spec)
-    triggers = tuple(dict.fromkeys(_triggers(spec)))
+    spec = _waiting(spec, time)
+    triggers = _triggers(spec)
 
+    @remembered
     def with_triggers(below: Spec) -> Spec:
         if isinstance(below, InputExpireSpec):
             return replace(below, triggers=tuple(trigger for trigger in triggers if trigger != below.input))
@@ -164,21 +171,21 @@ def wait_for_input(spec: Spec) -> Spec:
     return with_triggers(spec)
 
 
-def _waiting(spec: Spec) -> Spec:
+@remembered
+def _waiting(spec: Spec, time: PortSpec) -> Spec:
     if isinstance(spec, ExpireSpec):
-        return InputExpireSpec(spec.input)
-    return spec if isinstance(spec, EXACT_INPUT) else over_inputs(spec, _waiting)
+        return InputExpireSpec(spec.input, time)
+    return spec if isinstance(spec, EXACT_INPUT) else over_inputs(spec, lambda below: _waiting(below, time))
 
 
-def _triggers(spec: Spec) -> Iterator[Spec]:
+@remembered
+def _triggers(spec: Spec) -> tuple[Spec, ...]:
     """Every edge on which rows come to the part of a plan that waits."""
     if isinstance(spec, InputExpireSpec):
-        yield spec.input
-    elif any(isinstance(below, InputExpireSpec) for below in _all(spec)):
-        for below in spec.inputs:
-            yield from _triggers(below)
-    else:
-        yield spec
+        return (spec.input,)
+    if any(isinstance(below, InputExpireSpec) for below in parts(spec)):
+        return tuple(dict.fromkeys(trigger for below in spec.inputs for trigger in _triggers(below)))
+    return (spec,)
 
 
 def over_inputs(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
@@ -190,8 +197,3 @@ def over_inputs(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
     assert isinstance(spec, BinarySpec)
     return replace(spec, left=change(spec.left), right=change(spec.right))
 
-
-def _all(spec: Spec) -> Iterator[Spec]:
-    yield spec
-    for below in (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs:
-        yield from _all(below)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from sash.interned import remembered
 from sash.logical.patterns import Pattern
 from sash.physical.pair_specs import JoinSpec, LookupSpec
 from sash.physical.set_specs import UnionAllSpec
-from sash.physical.specs import FilterSpec, ProjectSpec, Spec, UnarySpec
+from sash.physical.specs import FilterSpec, PortSpec, ProjectSpec, Spec, UnarySpec
 from sash.schema import Field, Schema
 
 
@@ -81,11 +82,12 @@ class MessageExpireSpec(UnarySpec):
 class InputExpireSpec(UnarySpec):
     """Rows that carry their expiry become signed changes; they leave when a row comes, here or to any of `triggers`."""
 
+    time: PortSpec  # that of the view, whose end lets all leave
     triggers: tuple[Spec, ...] = ()
 
     @property
     def inputs(self) -> tuple[Spec, ...]:
-        return (self.input, *self.triggers)
+        return (self.input, *self.triggers, self.time)
 
     @property
     def pattern(self) -> Pattern:
@@ -100,6 +102,7 @@ class Messages(Enum):
     MERGED = "merged"  # at most one, behind all rows
 
 
+@remembered
 def messages_of(spec: Spec) -> Messages:
     if isinstance(spec, AnnounceSpec | MessageJoinSpec | MessageLookupSpec):
         return Messages.MERGED if spec.merges else Messages.SINGLE

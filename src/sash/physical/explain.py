@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sash.deep import deeply
 from sash.logical.nodes import Plan
 from sash.logical.patterns import Pattern
 from sash.logical.statistics import NOTHING_KNOWN, Statistics
+from sash.logical.tree_text import tree_lines
 from sash.physical.as_of import AsOfSpec
 from sash.physical.choose import Choice
 from sash.physical.cost import Costs
@@ -33,6 +35,7 @@ from sash.physical.specs import (
     PortSpec,
     SnapshotsSpec,
     Spec,
+    inputs_and_source,
 )
 from sash.physical.ticks import TicksSpec
 
@@ -85,6 +88,7 @@ class Counts:
     early: float | None = None
 
 
+@deeply
 def explain_view(
     view: Plan | Choice, expiry: Expiry, statistics: Statistics = NOTHING_KNOWN, counted: Mapping[str, Counts] | None = None,
     shards: int = 2,
@@ -158,13 +162,7 @@ def operator_text(spec: Spec) -> str:
 
 def _lines(spec: Spec) -> Iterator[tuple[str, Spec]]:
     """Every operator with its place in the tree."""
-    yield operator_text(spec), spec
-    below = (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs
-    for place, child in enumerate(below):
-        is_last = place == len(below) - 1
-        for number, (text, one) in enumerate(_lines(child)):
-            mark = ("└─" if is_last else "├─") if number == 0 else ("  " if is_last else "│ ")
-            yield f"{mark} {text}", one
+    return tree_lines(spec, inputs_and_source, operator_text)
 
 
 def _port(spec: Spec) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sash.logical.nodes import Deletions, Emit, Filter, Insertions, Snapshots, Window, WindowKind, WindowSpec, scans
 from sash.logical.patterns import Pattern
+from sash.logical.times import Time
 from sash.physical.paced import PacedSpec
 from sash.physical.reached import time_port
 from sash.physical.specs import (
@@ -29,12 +30,13 @@ def signed(spec: Spec) -> Spec:
     return ExpireSpec(spec) if spec.pattern in (Pattern.WEAKEST, Pattern.WEAK) else spec
 
 
-def in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, below: Spec) -> Spec:
+def in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, placed: Placed, time: Time) -> Spec:
     """Operators that leave rows where they are."""
+    below = placed.spec
     if isinstance(plan, Filter):
         return FilterSpec(below, plan.predicate)
     if isinstance(plan, Emit):
-        return EmitSpec(signed(below), plan.period)
+        return EmitSpec(signed(below), time_port(placed.level, time), plan.period)
     if isinstance(plan, Insertions):
         return InsertionsSpec(signed(below))
     return DeletionsSpec(signed(below)) if isinstance(plan, Deletions) else SnapshotsSpec(signed(below))
@@ -47,8 +49,8 @@ def count_window(plan: Window, stream: Spec) -> Spec:
     return CountWindowSpec(rows, spec.size, spec.slide or 1)
 
 
-def time_window(plan: Window, below: Placed) -> Spec:
-    spec, rows = plan.spec, _met(plan, _in_time(plan, below))
+def time_window(plan: Window, below: Placed, time: Time) -> Spec:
+    spec, rows = plan.spec, _met(plan, _in_time(plan, below, time))
     if spec.kind is WindowKind.RANGE and spec.slide:
         return JumpingWindowSpec(rows, spec.size, spec.slide)
     return TimeWindowSpec(rows, _size(spec))
@@ -60,10 +62,10 @@ def in_stream_order(spec: Spec) -> Spec:
     return InsertionsSpec(spec) if is_exchanged else spec
 
 
-def _in_time(plan: Window, below: Placed) -> Spec:
+def _in_time(plan: Window, below: Placed, time: Time) -> Spec:
     """Rows of tables alone would leave a window at once, since nobody waits for tables: they follow the clock of NOW()."""
     is_timed = plan.spec.kind is not WindowKind.UNBOUNDED and all(scan.is_table for scan in scans(plan))
-    return PacedSpec(below.spec, time_port(below.level)) if is_timed else below.spec
+    return PacedSpec(below.spec, time_port(below.level, time)) if is_timed else below.spec
 
 
 def _met(plan: Window, stream: Spec) -> Spec:

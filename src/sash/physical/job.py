@@ -17,9 +17,10 @@ from functools import cached_property
 
 from sash.logical.nodes import Plan
 from sash.logical.streams import Stamp, StreamSpec
+from sash.logical.times import ASKED, Time
 from sash.physical.choose import Choice
 from sash.physical.placement import Expiry
-from sash.physical.specs import PortSpec, Spec
+from sash.physical.specs import PortSpec, Spec, from_below
 from sash.schema import Schema
 
 BETWEEN = "\x00"  # the name of a view that is about to take the place of another
@@ -68,10 +69,15 @@ class View:
     def schema(self) -> Schema:
         return self.spec.schema
 
+    @cached_property
+    def time(self) -> Time:
+        """The streams in whose time it lives: those that it reads."""
+        return time_of(self.spec)
+
 
 @dataclass(frozen=True)
 class Job:
-    """Everything that a host needs to run; a value that can be pickled."""
+    """Everything that a host needs to run; a value, which can be written and read as plain data (`write_plan.py`)."""
 
     streams: tuple[StreamSpec, ...]
     views: tuple[View, ...]
@@ -96,7 +102,13 @@ class Job:
     @property
     def asks_tables_for_time(self) -> bool:
         """Whether something changes with time, and no stream tells it."""
-        return all(stream.is_table for stream in self.streams) and any(port.spec.is_time for port in self.ports)
+        return ASKED in self.times
+
+    @cached_property
+    def times(self) -> frozenset[Time]:
+        """All times in which something lives."""
+        own = (port.spec.stamped_by or port.spec.timed_by for port in self.ports if _has_own_time(port.spec))
+        return frozenset([*(view.time for view in self.first_views), *own])
 
     def ports_of(self, stream: str) -> tuple[Port, ...]:
         return tuple(port for port in self.ports if port.stream == stream)
@@ -129,7 +141,7 @@ class Job:
         return tuple(view for view in self.views if view.name in firsts)
 
     def only(self, name: str) -> Job:
-        """The part that one view needs; time is still that of all streams."""
+        """The part that one view needs."""
         view = self.view(name)
         needed = {spec.base for spec in _ports(view.spec)}
         return replace(self, views=(view,), ports=tuple(port for port in self.ports if port.spec in needed))
@@ -140,7 +152,7 @@ class Job:
             return self.with_view(replace(view, name=BETWEEN), streams).handed_over(replaces, BETWEEN, view.name)
         if view.spec in self._specs:
             grown = replace(self, views=(*self.views, view))
-            grown.__dict__.update(first_views=self.first_views, _specs=self._specs)  # as below
+            grown.__dict__.update(first_views=self.first_views, _specs=self._specs, times=self.times)  # as below
             return grown
         known = {port.spec for port in self.ports}
         new = [spec for spec in dict.fromkeys(port.base for port in _ports(view.spec)) if spec not in known]
@@ -153,8 +165,10 @@ class Job:
             levels=max(self.levels, view.level), next_port=self.next_port + len(new),
         )
         # What is found out of this job need not be found out again: there may be a thousand views.
+        own = (spec.stamped_by or spec.timed_by for spec in new if _has_own_time(spec))
         grown.__dict__.update(
-            twins={**self.twins, view.name: (view.name,)}, first_views=(*self.first_views, view), _specs=self._specs | {view.spec}
+            twins={**self.twins, view.name: (view.name,)}, first_views=(*self.first_views, view),
+            _specs=self._specs | {view.spec}, times=self.times.union([view.time, *own]),
         )
         return grown
 
@@ -185,11 +199,23 @@ def plan_job(
     return replace(job, streams=tuple(stream for stream in streams.values() if stream in job.streams))
 
 
+def time_of(spec: Spec) -> Time:
+    """The streams that a spec reads, on all levels."""
+    return tuple(sorted({name for port in _ports(spec) for name in _times(port)}))
+
+
+def _times(port: PortSpec) -> Time:
+    """The streams whose time a port brings."""
+    if port.stream is None or port.is_table:
+        return port.timed_by
+    return port.stamped_by or (port.stream,)
+
+
+def _has_own_time(port: PortSpec) -> bool:
+    """Whether a port goes by a time, not by one stream."""
+    return port.is_table or port.is_time or bool(port.stamped_by)
+
+
 def _ports(spec: Spec) -> Iterator[PortSpec]:
     """Every port that a spec needs, those of lower levels first."""
-    if isinstance(spec, PortSpec):
-        if spec.source is not None:
-            yield from _ports(spec.source)
-        yield spec
-    for below in spec.inputs:
-        yield from _ports(below)
+    return (part for part in from_below(spec, lambda one: False) if isinstance(part, PortSpec))

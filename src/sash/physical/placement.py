@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
-from functools import partial
 
 from sash.errors import SashError
 from sash.logical.as_of import AsOf
@@ -33,7 +32,7 @@ from sash.logical.nodes import (
     Top,
     Window,
     WindowKind,
-    inputs,
+    parts,
     scans,
 )
 from sash.logical.over import Over
@@ -42,6 +41,7 @@ from sash.logical.reached import Reached
 from sash.logical.streams import Updates
 from sash.logical.tables import is_non_retroactive, turned
 from sash.logical.ticks import Ticks
+from sash.logical.times import Time, time_of
 from sash.logical.unnest import Unnest
 from sash.physical.as_of import AsOfSpec
 from sash.physical.expiry import suit_the_pattern, tell_the_time, wait_for_input
@@ -90,25 +90,26 @@ def place_view(
         raise SashError("a view of constants alone has no input to run on", "let it read a stream or a table")
     # What leaves late must do so everywhere at once, which only one shard knows how to.
     shards = 1 if expiry is Expiry.INPUT_TRIGGERED else shards
-    placed = Placement(shards, expiry, signed_joins, streams).place(plan, within(tuple(range(len(plan.schema)))), 1)
-    spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec))
+    time = time_of(plan)
+    placed = Placement(shards, expiry, signed_joins, streams, time).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec), time_port(placed.level, time))
     if streams and any(scan.is_table for scan in scans(plan)):
         spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
     return spec, placed.level
 
 
 def _shows_time(plan: Plan) -> bool:
-    return isinstance(plan, Reached | Ticks) or any(map(_shows_time, inputs(plan)))
+    return any(isinstance(part, Reached | Ticks) for part in parts(plan))
 
 
-def _as_placed(spec: Spec) -> Spec:
+def _as_placed(spec: Spec, _time: PortSpec) -> Spec:
     return spec
 
 
-_STRATEGIES: dict[Expiry, Callable[[Spec], Spec]] = {
-    Expiry.AUTO: suit_the_pattern,
-    Expiry.TIME_MESSAGE: partial(tell_the_time, merges=False),
-    Expiry.PIGGYBACK: partial(tell_the_time, merges=True),
+_STRATEGIES: dict[Expiry, Callable[[Spec, PortSpec], Spec]] = {
+    Expiry.AUTO: lambda spec, _time: suit_the_pattern(spec),
+    Expiry.TIME_MESSAGE: lambda spec, _time: tell_the_time(spec, merges=False),
+    Expiry.PIGGYBACK: lambda spec, _time: tell_the_time(spec, merges=True),
     Expiry.INPUT_TRIGGERED: wait_for_input,
 }
 
@@ -117,10 +118,12 @@ class Placement:
     """Places plans on a number of shards."""
 
     def __init__(
-        self, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset(), streams: tuple[str, ...] = ()
+        self, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset(), streams: tuple[str, ...] = (),
+        time: Time = (),
     ) -> None:
         self._shards = shards
         self._streams = streams  # with whose first row the whole begins
+        self._time = time  # that of the whole
         self._expiry = expiry
         self._signed_joins = signed_joins
         self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
@@ -141,7 +144,7 @@ class Placement:
 
     def _chosen(self, plan: Plan, request: Request, at_least: int) -> Placed:
         if isinstance(plan, Scan):
-            return _scan(plan, request, at_least)
+            return _scan(plan, request, at_least, self._time)
         if isinstance(plan, Window):
             return self._window(plan, request, at_least)
         if isinstance(plan, Project):
@@ -173,19 +176,20 @@ class Placement:
             return Placed(single_row(at_least), at_least, ((),))
         # What is shown at an instant depends on the rows of all shards.
         below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
-        return replace(below, spec=in_place(plan, below.spec))
+        return replace(below, spec=in_place(plan, below, self._time))
 
     def _window(self, plan: Window, request: Request, at_least: int) -> Placed:
         counts = plan.spec.kind is WindowKind.ROWS
         below = self.place(plan.input, within(plan.spec.partition) if counts else request, at_least)
-        window = count_window(plan, below.spec) if counts else time_window(plan, below)
+        window = count_window(plan, below.spec) if counts else time_window(plan, below, self._time)
         is_negative = self._expiry is Expiry.NEGATIVE and not counts
         return replace(below, spec=signed(window) if is_negative else window)
 
     def _project(self, plan: Project, request: Request, at_least: int) -> Placed:
         sources = [e.index if isinstance(e, Column) else None for e in plan.expressions]
         below = self.place(plan.input, _through(request, sources, len(plan.input.schema)), at_least)
-        keys = tuple(tuple(sources.index(column) for column in key) for key in below.keys if set(key) <= set(sources))
+        shown = (tuple(sources.index(column) for column in key) for key in below.keys if set(key) <= set(sources))
+        keys = tuple(dict.fromkeys(shown))
         # No key left: rows are spread by something that the output does not show.
         return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, keys)
 
@@ -201,7 +205,7 @@ class Placement:
 
     def _timed(self, plan: Reached | Ticks, request: Request, at_least: int) -> Placed:
         below = self._widened(plan, request, at_least)
-        rows, time = signed(below.spec), time_port(below.level)
+        rows, time = signed(below.spec), time_port(below.level, self._time)
         if isinstance(plan, Reached):
             return replace(below, spec=ReachedSpec(rows, time, plan.instants))
         return replace(below, spec=TicksSpec(rows, time, plan.periods, self._streams or (TIME,)))
@@ -230,7 +234,8 @@ class Placement:
 
     def _minus(self, plan: Minus, at_least: int) -> Placed:
         left, right = self._keyed_sides(plan, at_least)
-        return replace(left, spec=MinusSpec(signed(left.spec), signed(right.spec), plan.left_keys, plan.right_keys))
+        sides = signed(left.spec), signed(right.spec)
+        return replace(left, spec=MinusSpec(*sides, plan.left_keys, plan.right_keys, plan.by_position))
 
     def _as_of(self, plan: AsOf, at_least: int) -> Placed:
         left, right = self._keyed_sides(plan, at_least)
@@ -327,7 +332,7 @@ def _streams(plan: Plan) -> tuple[str, ...]:
 
 def _keys_of_pairs(plan: Join | Sequence, left: Placed, right: Placed) -> tuple[tuple[int, ...], ...]:
     shift = len(plan.left.schema)
-    return (*left.keys, *(tuple(shift + column for column in key) for key in right.keys))
+    return tuple(dict.fromkeys([*left.keys, *(tuple(shift + column for column in key) for key in right.keys)]))
 
 
 def _cost(placed: Placed, request: Request) -> tuple[int, int]:
@@ -336,10 +341,12 @@ def _cost(placed: Placed, request: Request) -> tuple[int, int]:
     return placed.level + extra, len(exchanges(placed.spec)) + extra
 
 
-def _scan(plan: Scan, request: Request, at_least: int) -> Placed:
+def _scan(plan: Scan, request: Request, at_least: int, time: Time) -> Placed:
     pattern = Pattern.MONOTONIC if plan.updates is Updates.NEVER else Pattern.STRICT
+    timed_by = (time if plan.timed_by is None else plan.timed_by) if plan.is_table else ()
     port = PortSpec(
-        at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table, plan.since, stamped_by=plan.stamped_by
+        at_least, plan.schema, pattern, request.columns, plan.name, plan.is_table, plan.since, stamped_by=plan.stamped_by,
+        timed_by=timed_by,
     )
     return Placed(port, at_least, (request.columns,))
 

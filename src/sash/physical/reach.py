@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
+from sash.interned import remembered
 from sash.logical.nodes import Pairing
 from sash.physical.expiry_specs import InputExpireSpec
 from sash.physical.job import Job
@@ -33,6 +33,9 @@ from sash.physical.specs import (
     Spec,
     TableChangesSpec,
     TimeWindowSpec,
+    from_below,
+    inputs_and_source,
+    parts,
 )
 from sash.physical.ticks import TicksSpec
 from sash.physical.unnest import UnnestSpec
@@ -45,7 +48,7 @@ class Reach:
 
     time: int = 0  # FOREVER: to the first row
     rows: int = 0
-    is_fresh: bool = False  # rows of before the creation cannot be made right: a table has changed since they came
+    is_fresh: bool = False  # rows of before the creation cannot be made right: a table, or time, has changed since they came
 
     @property
     def is_bounded(self) -> bool:
@@ -63,14 +66,18 @@ class Reach:
 Reaches = Mapping[PortSpec, Reach]  # by the ports where rows come in
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered
 def reaches(spec: Spec) -> Reaches:
     """The reach of a spec into every stream."""
+    found: dict[Spec, Reaches] = {}
+    for part in from_below(spec, found.__contains__):
+        found[part] = _reaches(part, together(found[lower] for lower in inputs_and_source(part)))
+    return found[spec]
+
+
+def _reaches(spec: Spec, below: Reaches) -> Reaches:
     if isinstance(spec, PortSpec):
-        if spec.source is not None:
-            return reaches(spec.source)
-        return {} if spec.is_table or spec.is_time else {spec.base: Reach()}
-    below = together(reaches(child) for child in spec.inputs)
+        return below if spec.source is not None or spec.is_table or spec.is_time else {spec.base: Reach()}
     if isinstance(spec, TimeWindowSpec):
         return {port: reach.plus(spec.size) for port, reach in below.items()}
     if isinstance(spec, JumpingWindowSpec):
@@ -84,7 +91,8 @@ def reaches(spec: Spec) -> Reaches:
     if isinstance(spec, CountWindowSpec | PartitionWindowSpec | SequenceSpec | TableChangesSpec | InputExpireSpec):
         return {port: reach.plus(FOREVER) for port, reach in below.items()}
     if isinstance(spec, InsertionsSpec | DeletionsSpec | SnapshotsSpec) and _shows_time(spec):
-        return {port: reach.plus(FOREVER) for port, reach in below.items()}  # how time changed the rows is not in memory
+        # How time changed the rows is not in memory.
+        return {port: reach.joined(Reach(is_fresh=True)) for port, reach in below.items()}
     if isinstance(spec, LookupSpec):
         return {port: reach.joined(Reach(is_fresh=True)) for port, reach in below.items()}
     return below
@@ -116,21 +124,13 @@ def horizon(job: Job) -> int:
     return max((reach.time for reach in kept.values()), default=0)
 
 
-def parts(spec: Spec) -> Iterator[Spec]:
-    """A spec and everything below it, also on lower levels."""
-    yield spec
-    for child in spec.inputs:
-        yield from parts(child)
-    if isinstance(spec, PortSpec) and spec.source is not None:
-        yield from parts(spec.source)
-
-
 def can_share(spec: Spec, known: Container[Spec]) -> bool:
     """Whether a new view may read the operators that run already: all that it would read can be made again for it.
 
     What an exchange sent is nowhere kept, so a view with one has its own. So has one that asks for the time: before it rows may
     wait for their instant.
     """
+    spec = spec.input if isinstance(spec, EmitSpec) else spec
     if any(isinstance(part, PortSpec) and (part.source is not None or part.is_time) for part in parts(spec)):
         return not any(part in known and not isinstance(part, PortSpec) for part in parts(spec))
     return all(_can_be_told(border) for border in _borders(spec, known))
@@ -138,11 +138,15 @@ def can_share(spec: Spec, known: Container[Spec]) -> bool:
 
 def _borders(spec: Spec, known: Container[Spec]) -> Iterator[Spec]:
     """The parts that run already, right below those that do not."""
-    if spec in known:
-        yield spec
-        return
-    for child in spec.inputs:
-        yield from _borders(child, known)
+    seen, waiting = {spec}, [spec]
+    while waiting:
+        one = waiting.pop()
+        if one in known:
+            yield one
+            continue
+        new = [child for child in one.inputs if child not in seen]
+        seen.update(new)
+        waiting += new
 
 
 def _can_be_told(spec: Spec) -> bool:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sash.logical.patterns import Pattern
+from sash.logical.times import Time
 from sash.physical.specs import BinarySpec, PortSpec
 from sash.schema import BOOLEAN, Field, Schema
 
 
-def time_port(level: int) -> PortSpec:
-    """Where a level is told the time."""
-    return PortSpec(level, Schema(()), Pattern.MONOTONIC, (), is_time=True)
+def time_port(level: int, time: Time) -> PortSpec:
+    """Where a level is told the time of some streams."""
+    return PortSpec(level, Schema(()), Pattern.MONOTONIC, (), is_time=True, timed_by=time)
 
 
 @dataclass(frozen=True)

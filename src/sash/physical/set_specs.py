@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from sash.logical.nodes import Combination
 from sash.logical.patterns import Pattern
@@ -13,11 +14,11 @@ from sash.physical.specs import BinarySpec
 class UnionAllSpec(BinarySpec):
     """The rows of both inputs. Either both carry their expiry or both are signed."""
 
-    @property
+    @cached_property
     def lifetime(self) -> int | None:
         return self.left.lifetime if self.left.lifetime == self.right.lifetime else None
 
-    @property
+    @cached_property
     def pattern(self) -> Pattern:
         patterns = sorted((self.left.pattern, self.right.pattern))
         # Rows of two different windows leave in the order of neither; those that never leave do not disturb it.
@@ -42,6 +43,7 @@ class MinusSpec(BinarySpec):
 
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
+    by_position: bool = False  # among rows of one instant, that of a stream counts, not the order of the full row
 
     @property
     def pattern(self) -> Pattern:

@@ -1,17 +1,18 @@
 """Physical plans: one frozen spec for every operator that will run, with the choices made.
 
-A spec knows its inputs, the schema and the update pattern of what it gives. Equal specs are one operator: that is how queries
-share their work.
+A spec knows its inputs, the schema and the update pattern of what it gives. Equal specs are one object, and one operator: that
+is how queries share their work.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
 
 from sash.deltas import Layout
+from sash.interned import Interned
 from sash.logical.patterns import Pattern
 from sash.scalar.nodes import Expression
 from sash.schema import FOREVER, Field, Schema
@@ -25,22 +26,8 @@ def beginning(stream: str, stamped_by: tuple[str, ...] | None) -> str:
 
 
 @dataclass(frozen=True)
-class Spec:
+class Spec(metaclass=Interned):
     """What all specs have."""
-
-    def __init_subclass__(cls) -> None:
-        setattr(cls, "__hash__", Spec._known_hash)  # noqa: B010  # a dataclass keeps it: specs are looked up at every step
-
-    def _known_hash(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((type(self).__name__, *(getattr(self, member.name) for member in fields(self))))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Texts have other hashes in another process."""
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @property
     def inputs(self) -> tuple[Spec, ...]:
@@ -50,7 +37,7 @@ class Spec:
     def schema(self) -> Schema:
         return self.inputs[0].schema
 
-    @property
+    @cached_property
     def pattern(self) -> Pattern:
         return self.inputs[0].pattern
 
@@ -66,14 +53,70 @@ class Spec:
     @cached_property
     def fingerprint(self) -> str:
         """A name for the state of this operator: the same after a restart, whatever else runs."""
-        own = [getattr(self, member.name) for member in fields(self)]
-        text = ", ".join(value.fingerprint if isinstance(value, Spec) else repr(value) for value in own)
+        for part in from_below(self, lambda one: "fingerprint" in one.__dict__):
+            part.__dict__["fingerprint"] = part._named()
+        return str(self.__dict__["fingerprint"])
+
+    def _named(self) -> str:
+        text = ", ".join(_text(getattr(self, member.name)) for member in fields(self))
         return f"{type(self).__name__}-{hashlib.sha1(text.encode()).hexdigest()[:12]}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Spec):
+        return value.fingerprint
+    if isinstance(value, tuple) and any(isinstance(one, Spec) for one in value):
+        return ", ".join(map(_text, value))
+    return repr(value)
 
 
 def below(spec: Spec) -> set[Spec]:
     """A spec and all that it is made of on its level."""
-    return {spec}.union(*map(below, spec.inputs))
+    return set(_reached(spec, inputs_only))
+
+
+def parts(spec: Spec) -> dict[Spec, None]:
+    """A spec and everything below it, also on lower levels, each once, in the order in which it is read."""
+    return _reached(spec, inputs_and_source)
+
+
+def from_below(
+    spec: Spec, is_known: Callable[[Spec], bool], steps: Callable[[Spec], tuple[Spec, ...]] | None = None
+) -> list[Spec]:
+    """The parts of a spec, each after all that it is made of, but for what is known already, and what lies below that.
+
+    What is asked of every part is asked in this order where plans are run: a plan may be deeper than a stack.
+    """
+    found: dict[Spec, None] = {}
+    steps = steps or inputs_and_source
+    waiting: list[tuple[Spec, bool]] = [(spec, False)]
+    while waiting:
+        one, is_ready = waiting.pop()
+        if is_ready:
+            found.setdefault(one)
+        elif one not in found and not is_known(one):
+            waiting += [(one, True), *((lower, False) for lower in reversed(steps(one)))]
+    return list(found)
+
+
+def inputs_and_source(spec: Spec) -> tuple[Spec, ...]:
+    """What a spec is made of, also on the other side of an exchange."""
+    return (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs
+
+
+def inputs_only(spec: Spec) -> tuple[Spec, ...]:
+    return spec.inputs
+
+
+def _reached(spec: Spec, steps: Callable[[Spec], tuple[Spec, ...]]) -> dict[Spec, None]:
+    found: dict[Spec, None] = {}
+    waiting = [spec]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found[one] = None
+            waiting += reversed(steps(one))
+    return found
 
 
 @dataclass(frozen=True)
@@ -112,7 +155,8 @@ class PortSpec(Spec):
     source: Spec | None = None  # what the lower level sends; it is computed there, so it is no input here
     source_level: int = 0
     stamped_by: tuple[str, ...] | None = None  # of a latent stream: those whose least clock its rows take; none: their arrival
-    is_time: bool = False  # brings no rows, only the clock of all streams: for what changes with time, whatever it reads
+    is_time: bool = False  # brings no rows, only the clock: for what changes with time, whatever it reads
+    timed_by: tuple[str, ...] = ()  # of a table, and of time: the streams in whose time it goes on; none: as it is told
 
     @property
     def schema(self) -> Schema:
@@ -187,7 +231,7 @@ class PartitionWindowSpec(UnarySpec):
 class FilterSpec(UnarySpec):
     predicate: Expression
 
-    @property
+    @cached_property
     def lifetime(self) -> int | None:
         return self.input.lifetime
 
@@ -197,7 +241,7 @@ class ProjectSpec(UnarySpec):
     expressions: tuple[Expression, ...]
     names: tuple[str, ...]
 
-    @property
+    @cached_property
     def lifetime(self) -> int | None:
         return self.input.lifetime
 
@@ -251,9 +295,14 @@ class SnapshotsSpec(UnarySpec):
 
 @dataclass(frozen=True)
 class EmitSpec(UnarySpec):
-    """Signed changes, held until their period ends."""
+    """Signed changes, held until their period ends, in the time of the view; what it reads may be ahead of that, for others."""
 
+    time: PortSpec
     period: int
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return (self.input, self.time)
 
 
 @dataclass(frozen=True)

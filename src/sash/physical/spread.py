@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from sash.physical.specs import PortSpec, Spec
+from sash.interned import remembered
+from sash.physical.specs import PortSpec, Spec, inputs_and_source
 
 
 class Spread(Enum):
@@ -65,9 +66,8 @@ def exchange(placed: Placed, request: Request, level: int) -> Placed:
     return Placed(port, level, (request.columns,))
 
 
-def exchanges(spec: Spec) -> set[PortSpec]:
+@remembered
+def exchanges(spec: Spec) -> frozenset[PortSpec]:
     """All exchanges that a spec needs."""
-    found = {port for below in spec.inputs for port in exchanges(below)}
-    if isinstance(spec, PortSpec) and spec.source is not None:
-        found |= {spec} | exchanges(spec.source)
-    return found
+    own = {spec} if isinstance(spec, PortSpec) and spec.source is not None else frozenset()
+    return frozenset(own).union(*map(exchanges, inputs_and_source(spec)))

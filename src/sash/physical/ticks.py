@@ -9,6 +9,7 @@ from sash.logical.aggregates import AggregateCall, Function
 from sash.logical.nodes import SingleRow
 from sash.logical.patterns import Pattern
 from sash.logical.ticks import Period, with_periods
+from sash.logical.times import ASKED
 from sash.physical.group_specs import GroupBySpec
 from sash.physical.reached import time_port
 from sash.physical.specs import TIME, BinarySpec, ProjectSpec, Spec
@@ -38,6 +39,6 @@ class TicksSpec(BinarySpec):
 def single_row(level: int) -> Spec:
     """One row as soon as there is time, for a query that reads nothing else."""
     count = AggregateCall(Function.COUNT, None, None)
-    group = GroupBySpec(time_port(level), (), (count,), ("rows",), (TIME,))
+    group = GroupBySpec(time_port(level, ASKED), (), (count,), ("rows",), (TIME,))
     schema = SingleRow().schema
     return ProjectSpec(group, (Literal(1, schema.types[0]),), schema.names)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from sash.deltas import Delta
 from sash.operators.windows import SKIP
-from sash.physical.reach import Reaches, parts
-from sash.physical.specs import CountWindowSpec, PortSpec, Spec, below
+from sash.physical.reach import Reaches
+from sash.physical.specs import CountWindowSpec, PortSpec, Spec, below, parts
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
 from sash.scalar.failures import Failures

@@ -1,23 +1,32 @@
-"""The time of a shard: a clock for every stream, the limit of a run, and where time has ended.
+"""The time of a shard: a clock for every stream, the times that views live in, the limit of a run, and where time has ended.
 
-    ADVANCE, idle rules, the end, a look ─▶ controls ─▶ clocks of streams ─▶ the least of them: what is final
+    ADVANCE, idle rules, the end, a look ─▶ controls ─▶ clocks of streams ─▶ times of views: what is final for each
+
+A view lives in the time of the streams that it reads (`stream_times.py`). Operators may be shared by views of different times: a
+port goes as far as any of them wants, and every view shows only what is final in its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sash.logical.streams import StreamSpec
+from sash.logical.times import ASKED, Time
 from sash.physical.job import Job
 from sash.physical.specs import TIME, PortSpec
-from sash.runtime.packets import Cargo, Packet
-from sash.runtime.stream_clock import StreamClock, note_rows
+from sash.runtime.lateness import Limits
+from sash.runtime.packets import Packet
+from sash.runtime.stream_clock import StreamClock, note_advance, note_rows
+from sash.runtime.stream_times import StreamsTime
 from sash.runtime.told_time import ToldTime
 from sash.schema import BEGINNING, FOREVER
-from sash.state.arena import Arena
+from sash.state.arena import Arena, Scope
 
-# Registers: has a limit, the limit; has ended, at which instant; has a table changed, at which instant
-HAS_LIMIT, LIMIT, HAS_ENDED, ENDED, HAS_CHANGED, CHANGED = range(6)
+# Registers: has a limit, the limit; the greatest timestamp of all streams, read or not; are they set
+HAS_LIMIT, LIMIT, GREATEST, IS_SET = range(4)
+ASKED_NAME = "\x00asked"  # no stream has it
 
 
 class Clocks:
@@ -25,10 +34,14 @@ class Clocks:
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
-        self._registers = arena.array("shard", (6,))
-        self._time = ToldTime(arena.scope("time"))
-        self._has_streams = False
+        self._registers = arena.array("shard", (4,))
+        if not self._registers[IS_SET]:
+            self._registers[:] = (0, 0, BEGINNING, 1)
+        self._told = ToldTime(arena.scope("time"))
+        self._asked = ToldTime(arena.scope("asked time"))
         self.streams: dict[str, StreamClock] = {}
+        self._times: dict[Time, StreamsTime] = {}
+        self._readers: dict[str, list[StreamsTime]] = {}
 
     def __getitem__(self, stream: str) -> StreamClock:
         return self.streams[stream]
@@ -39,127 +52,184 @@ class Clocks:
         self.streams = {one.name: before.get(one.name) or StreamClock(one, scope.scope(one.name)) for one in job.streams}
         for stream in job.streams:
             self.streams[stream.name].has_time = job.has_time(stream)
-        self._has_streams = any(not stream.is_table for stream in job.streams)
+        self._use_times(job.times)
+
+    def _use_times(self, times: Iterable[Time]) -> None:
+        gone, scope = self._times.keys() - set(times), self._arena.scope("times")
+        self._times = {time: self._made(time, scope.scope(_key(time))) for time in times}
+        for time in gone:
+            self._arena.drop(f"times/{_key(time)}/")
+        self._readers = {name: [own for time, own in self._times.items() if name in time] for name in self.streams}
+
+    def _made(self, time: Time, scope: Scope) -> StreamsTime:
+        if time == ASKED:
+            return StreamsTime({}, self._asked, scope)
+        return StreamsTime({name: self.streams[name] for name in time}, self._told, scope)
 
     def unread(self, stream: StreamSpec, first: int | None, greatest: int | None) -> None:
         """Rows came of a stream that no view reads."""
-        StreamClock(stream, self._arena.scope("streams").scope(stream.name)).saw(first, greatest)
+        clock = StreamClock(stream, self._arena.scope("streams").scope(stream.name))
+        clock.take([(0, {"first": first, "greatest": greatest})])
+        self._saw(greatest)
 
-    def unread_split(self, stream: str, first: int | None, greatest: int | None) -> None:
+    def unread_splits(self, stream: str, splits: Sequence[Mapping[str, Any]]) -> None:
         """The same, where nothing is known of the stream but its name."""
-        if first is not None and greatest is not None:
-            note_rows(self._arena.scope("streams").scope(stream), first, greatest)
+        note_rows(self._arena.scope("streams").scope(stream), splits)
+        for facts in splits:
+            self._saw(facts["greatest"])
+
+    def take(self, stream: str, splits: Sequence[tuple[int, Mapping[str, Any]]]) -> Limits:
+        """Splits of a stream come at once, here or on other shards: below which ts their rows are late."""
+        limits = self.streams[stream].take(splits)
+        self._saw(self.streams[stream].greatest)
+        return limits
+
+    def _saw(self, greatest: int | None) -> None:
+        if greatest is not None:
+            self._registers[GREATEST] = max(int(self._registers[GREATEST]), greatest)
 
     @property
     def event_time(self) -> int:
-        """The greatest timestamp of all streams so far."""
-        return max((clock.greatest for clock in self.streams.values()), default=BEGINNING)
+        """The greatest timestamp of all streams, read or not."""
+        return int(self._registers[GREATEST])
 
     @property
     def now(self) -> int:
-        """Where time is: at the greatest timestamp, or at the least clock if that is later."""
-        return int(self._registers[ENDED]) if self._registers[HAS_ENDED] else max(self.event_time, self.least)
+        """Where the latest time is."""
+        return max((time.now for time in self._times.values()), default=self.told)
 
     @property
     def least(self) -> int:
         """Of the streams; without any, tables go by what time was told."""
-        return min((clock.clock for clock in self.streams.values() if clock.clock != FOREVER), default=self._time.clock)
+        return min((clock.clock for clock in self.streams.values() if clock.clock != FOREVER), default=self._told.clock)
+
+    @property
+    def told(self) -> int:
+        """How far those were told that time is who ask for it and read no stream."""
+        return self._asked.clock
 
     @property
     def begins(self) -> dict[str, int | None]:
         """The first instant of every stream, and of time as such."""
-        begins = {name: clock.begin for name, clock in self.streams.items()}
-        known = [begin for begin in (*begins.values(), self._time.begin) if begin is not None]
-        return begins | {TIME: min(known, default=None)}
+        return {name: clock.begin for name, clock in self.streams.items()} | {TIME: self._asked.begin}
 
     @property
     def is_any_moving(self) -> bool:
         return any(clock.clock != FOREVER for clock in self.streams.values())
 
-    @property
-    def told(self) -> int:
-        """The least clock, up to the limit."""
-        return self._limited(self.least)
+    def time(self, time: Time) -> StreamsTime:
+        return self._times[time]
+
+    def final_before(self, time: Time) -> int:
+        """What is shown of a view that lives in this time."""
+        return self._limited(self._times[time].clock)
+
+    def presents(self) -> dict[Time, int]:
+        """The last instant of every time that is final."""
+        return {time: self.final_before(time) - 1 for time in self._times}
 
     def of(self, port: PortSpec) -> int:
-        """A latent stream has the time of the query's others."""
-        return self._limited(min(self.streams[name].clock for name in port.stamped_by or (str(port.stream),)))
+        """How far a port goes: as far as anybody who reads it wants. Tables and latent streams go by a time of their own."""
+        if port.is_time:
+            return self.final_before(port.timed_by)
+        if port.is_table or port.stamped_by:
+            return self._limited(self._of_others(self._times[port.stamped_by or port.timed_by], is_table=port.is_table))
+        stream = str(port.stream)
+        return self._limited(max(time.clock_of(stream) for time in self._readers[stream]))
 
-    @property
-    def end(self) -> int:
-        """The last instant, once the end was told."""
-        return int(self._registers[ENDED])
+    def _of_others(self, time: StreamsTime, *, is_table: bool) -> int:
+        """After the end nothing comes; the last view may end later than this time does."""
+        if time.has_ended and time.has_streams:
+            return max(other.end for other in self._times.values() if other.has_ended and other.has_streams) + 1
+        return max(time.now, time.clock) if is_table else time.clock
 
-    @property
-    def table_change(self) -> int:
-        """The instant of the last change of a table."""
-        return int(self._registers[CHANGED])
+    def resume(self, streams: Iterable[str]) -> None:
+        """Something comes in these times after an end."""
+        for name in streams:
+            for time in self._readers.get(name, ()):
+                time.resume()
 
-    def next_table_change(self, now: int) -> None:
-        """Every change of a table has an instant of its own, not before anything that is final."""
-        last = self.table_change + 1 if self._registers[HAS_CHANGED] else BEGINNING
-        self._registers[HAS_CHANGED:] = (1, max(last, now))
+    def change_of(self, port: PortSpec) -> int:
+        """The instant of a change of a table that comes now, for those who read it here."""
+        self._times[port.timed_by].resume()
+        return self._times[port.timed_by].now
 
-    def resume(self) -> None:
-        """Rows come after an end."""
-        self._registers[HAS_ENDED] = 0
-
-    def share_arrivals(self) -> None:
-        """One clock stamps the arrivals of all streams, so none will come before the last one of any."""
-        clocks = [clock for clock in self.streams.values() if clock.is_arrival]
-        last = max((clock.greatest for clock in clocks), default=BEGINNING)
-        if last > BEGINNING:
-            for clock in clocks:
-                clock.advance(last + 1)
-
-    def take_controls(self, packets: Sequence[Packet]) -> bool:
+    def take_control(self, packet: Packet) -> bool:
         """Let time move as told; whether the end was told."""
-        is_end = False
-        for packet in packets:
-            if packet.cargo is Cargo.CONTROL:
-                facts = packet.facts()
-                if facts.get("until") is not None:
-                    self._registers[:HAS_ENDED] = (1, int(facts["until"] or 0) + 1)
-                if facts.get("advance") is not None:
-                    self.resume()
-                    clock = int(facts["advance"] or 0)
-                    self._advance(packet.name, clock, clock)
-                if facts.get("end"):
-                    is_end = True
-                    self._end(self.event_time if self._has_streams else self.now)
-                if facts.get("look"):
-                    is_end = True
-                    self._end(max(self.now, self.table_change) if self._registers[HAS_CHANGED] else self.now)
-        return is_end
+        facts = packet.told()
+        if facts.get("until") is not None:
+            self._registers[:GREATEST] = (1, int(facts["until"]) + 1)
+        if facts.get("tell") is not None:
+            self._tell(int(facts["tell"]), [ASKED])
+        if facts.get("advance") is not None:
+            self._advance(packet.name, int(facts["advance"]), facts.get("partitions"), facts.get("unread", ()))
+        if facts.get("end"):
+            self._end({time: time.last for time in self._times.values()}, facts.get("unread", ()))
+        if facts.get("look"):
+            self._end({time: time.now for time in self._times.values()}, ())
+        return bool(facts.get("end") or facts.get("look"))
 
-    def knowledge(self) -> dict[str, dict[str, int | None]]:
+    def knowledge(self) -> dict[str, dict[str, Any]]:
         """All that is known, for a shard that knows nothing; under no name, what is not of one stream."""
         registers = {str(number): int(value) for number, value in enumerate(self._registers)}
-        told: dict[str, dict[str, int | None]] = {"": {"advanced": None, "registers": 1, **registers, **self._time.told()}}
+        told: dict[str, dict[str, Any]] = {"": {"advanced": None, "registers": 1, **registers, **self._told.told()}}
+        told |= {ASKED_NAME: {"advanced": None, **self._asked.told()}}
         return told | {name: clock.told() for name, clock in self.streams.items()}
 
-    def learn(self, name: str, facts: Mapping[str, int | None]) -> None:
+    def learn(self, name: str, facts: Mapping[str, Any]) -> None:
         """What another shard knows."""
         if name in self.streams:
             self.streams[name].learn(facts)
         elif "registers" in facts:
             self._registers[:] = [facts[str(n)] for n in range(len(self._registers))]
-            self._time.learn(facts)
+            self._told.learn(facts)
+        elif name == ASKED_NAME:
+            self._asked.learn(facts)
 
-    def _advance(self, name: str, clock: int, now: int) -> None:
-        """All before the clock is over, of a stream or of all; it is now this instant."""
-        if not name or not self._has_streams:
-            self._time.advance(clock, now)
-        for stream, stream_clock in self.streams.items():
-            if name in ("", stream):
-                stream_clock.advance(clock)
+    def _tell(self, now: int, times: Iterable[Time]) -> None:
+        """Time as such has come so far, not that of a stream."""
+        for time in times:
+            (self._asked if time == ASKED else self._told).advance(now, now)
+            if time in self._times:
+                self._times[time].resume()
 
-    def _end(self, last: int) -> None:
-        """Make everything final up to an instant, or to the limit."""
-        end = int(self._registers[LIMIT]) if self._registers[HAS_LIMIT] else last + 1
-        self._registers[HAS_ENDED:HAS_CHANGED] = (1, end - 1)
-        if last > BEGINNING or self._registers[HAS_LIMIT]:
-            self._advance("", end, end - 1)
+    def _advance(self, name: str, clock: int, partitions: Sequence[str] | None, unread: Iterable[str]) -> None:
+        """All before the clock is over, of a stream, of some of its partitions, or of all."""
+        self.resume([name] if name else self.streams)
+        if not name:
+            self._tell(clock, [ASKED, ()])
+            self._advance_all(clock, unread)
+        elif partitions is not None:
+            if name in self.streams:
+                self.streams[name].advance_partitions(partitions, clock)
+        elif name in self.streams:
+            self.streams[name].advance(clock)
+        else:
+            note_advance(self._arena.scope("streams").scope(name), clock)
+
+    def _advance_all(self, clock: int, unread: Iterable[str]) -> None:
+        """Of those that are declared and not read, too."""
+        for stream in self.streams.values():
+            stream.advance(clock)
+        for name in unread:
+            note_advance(self._arena.scope("streams").scope(name), clock)
+
+    def _end(self, lasts: Mapping[StreamsTime, int], unread: Iterable[str]) -> None:
+        """Make everything final: what lives in a time up to its last instant, or all up to the limit.
+
+        For all streams it is then the latest of all instants: what comes later with an earlier one is late.
+        """
+        limit = int(self._registers[LIMIT]) - 1 if self._registers[HAS_LIMIT] else None
+        for time, last in lasts.items():
+            time.finish(last if limit is None else limit)
+        greatest = int(self._registers[GREATEST]) if limit is None else limit
+        if greatest > BEGINNING:
+            self._advance_all(greatest + 1, unread)
 
     def _limited(self, clock: int) -> int:
         return min(clock, int(self._registers[LIMIT])) if self._registers[HAS_LIMIT] else clock
+
+
+def _key(time: Time) -> str:
+    """A name for what is kept of a time."""
+    return hashlib.sha1(repr(time).encode()).hexdigest()[:12]

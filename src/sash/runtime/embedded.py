@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sash.history import DEFAULT, History
 from sash.logical.statistics import Statistics
 from sash.logical.streams import StreamSpec
 from sash.physical.explain import Counts
-from sash.physical.job import Job, View
+from sash.physical.job import BETWEEN, Job, View
 from sash.physical.specs import EmitSpec, Spec
+from sash.runtime.batch_log import BatchLog
+from sash.runtime.change_log import ChangeLog
 from sash.runtime.graph import Graph
+from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
-from sash.runtime.packets import Cargo, Packet, facts_body
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
 from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
@@ -35,12 +39,12 @@ Changes = dict[str, list[pa.RecordBatch]]
 NET_FROM = 1024  # fewer changes are added up when somebody asks for the answer
 
 
-@dataclass
+@dataclass(frozen=True)
 class Kept:
-    """What is kept of one spec: the answer, and all changes."""
+    """What is kept of one spec: the answer, and its changes as far as the history reaches."""
 
     live: LiveView
-    changes: list[pa.RecordBatch] = field(default_factory=list)
+    changes: ChangeLog
 
 
 @dataclass(frozen=True)
@@ -53,31 +57,61 @@ class ShownView:
     complete_since: int | None = BEGINNING  # None: it is right only for the rows in memory when it began, and later ones
 
 
+class UnreadChanges:
+    """What one subscriber has not read of a view; over when the view is gone or another has its name."""
+
+    def __init__(self, name: str, kept: Kept, views: Mapping[str, ShownView]) -> None:
+        self._name, self._kept, self._views = name, kept, views
+        self._reader = kept.changes.reader()
+
+    def take(self) -> list[pa.RecordBatch]:
+        return self._kept.changes.read(self._reader)
+
+    @property
+    def is_over(self) -> bool:
+        shown = self._views.get(self._name)
+        return shown is None or shown.kept is not self._kept
+
+
 class EmbeddedHost:
     """Runs a job in this process."""
 
-    def __init__(self, job: Job, arena: Arena | None = None) -> None:
+    def __init__(self, job: Job, arena: Arena | None = None, history: History = DEFAULT) -> None:
         self._arena = arena or Arena.anonymous()
         self.job = job
+        self._history = history
         self._shard = Shard(job, 1, 0, self._arena, net_from=NET_FROM)
         self._orders: dict[str, int] = {}
         self._kept: dict[Spec, Kept] = {}
         self._shelf = Shelf()
         self.views: dict[str, ShownView] = {}
         for view in job.views:
-            self.views[view.name] = ShownView(view, self._kept.setdefault(view.spec, Kept(LiveView(view.schema, self._shelf))))
+            self.views[view.name] = ShownView(view, self._kept.get(view.spec) or self._keep(view))
         self._by_name = {view.name: self._kept[view.spec] for view in job.first_views}
-        self.late: Changes = {stream.name: [] for stream in job.streams}
-        self.dead: Changes = {stream.name: [] for stream in job.streams}
+        self.late: dict[str, BatchLog] = {}
+        self.dead: dict[str, BatchLog] = {}
         self.progress = Progress()
         self._started = self._stepped = time.monotonic()
         self._clockwork = Clockwork()
-        self._observers = {stream.name: StreamObserver(stream) for stream in job.streams}
+        self._warnings = LateWarnings()
+        self._observers: dict[str, StreamObserver] = {}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
+        self._watch_streams()
+
+    def _keep(self, view: View) -> Kept:
+        kept = self._kept[view.spec] = Kept(LiveView(view.schema, self._shelf), ChangeLog(self._history))
+        return kept
+
+    def _watch_streams(self) -> None:
+        for stream in self.job.streams:
+            self.late.setdefault(stream.name, BatchLog(self._history.rows_bytes))
+            self.dead.setdefault(stream.name, BatchLog(self._history.rows_bytes))
+            self._observers.setdefault(stream.name, StreamObserver(stream))
 
     def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch], replaces: str | None = None) -> None:
         """Run one more view, which is the last one of this job, perhaps in place of another; tables nobody has read so far have
         these rows."""
+        seeds = list(self._seeds(job, tables))
         self.job = job
         if replaces is not None:
             self._show_no_more(replaces)
@@ -88,14 +122,13 @@ class EmbeddedHost:
             if replaces is not None:
                 self._shard.change(job)
             return
-        kept = self._kept[view.spec] = self._by_name[view.name] = Kept(LiveView(view.schema, self._shelf))
-        for stream in job.streams:
-            self.late.setdefault(stream.name, [])
-            self.dead.setdefault(stream.name, [])
-            self._observers.setdefault(stream.name, StreamObserver(stream))
-        out = self._shard.change(job, list(self._table_packets(tables)))
-        self.views[view.name] = ShownView(view, kept, self.now, self._shard.complete_since(view.spec))
+        kept = self._by_name[view.name] = self._keep(view)
+        self._watch_streams()
+        out = self._shard.change(job, seeds)
+        began = self._shard.now_of(view.spec)
+        self.views[view.name] = ShownView(view, kept, began, self._shard.complete_since(view.spec))
         self._take_out(out)
+        kept.changes.begin(min(began, self._shard.final_before(view.spec)))
 
     def drop(self, name: str, job: Job) -> None:
         """Run one view less; nothing stays behind of what only it needed."""
@@ -120,7 +153,7 @@ class EmbeddedHost:
 
     def replan(self, view: View, streams: Iterable[StreamSpec]) -> bool:
         """Go on with other operators for a view. Where the rows in memory do not give its exact state, nothing is changed."""
-        old, twin = self.views[view.name], replace(view, name=f"{view.name} anew")
+        old, twin = self.views[view.name], replace(view, name=BETWEEN)
         is_alone = sum(shown.view.spec == old.view.spec for shown in self.views.values()) == 1
         if not is_alone or view.spec in self._kept or isinstance(old.view.spec, EmitSpec):
             return False
@@ -134,27 +167,40 @@ class EmbeddedHost:
         self._shard.change(self.job)
         return is_exact
 
-    def unread(self, stream: StreamSpec, rows: pa.RecordBatch, arrival: int | None) -> None:
+    def take_unread(self, stream: StreamSpec, rows: pa.RecordBatch, arrival: int | None) -> None:
         """Rows came that no view reads; only how late it is is known of them."""
         ts = part(stream, rows, arrival).ts
         if ts is not None and len(ts):
             self._shard.unread(stream, int(ts.min()), int(ts.max()))
 
-    def _table_packets(self, tables: Mapping[str, pa.RecordBatch]) -> Iterable[Packet]:
-        for stream in self.job.streams:
+    def _seeds(self, job: Job, tables: Mapping[str, pa.RecordBatch]) -> Iterable[Packet]:
+        """The rows of tables, for ports that do not have them."""
+        new = {port.number for port in (job.new_ports(self.job) if job.remembers else job.ports)}
+        for stream in job.streams:
             if stream.is_table and stream.name in tables:
-                yield from pack_split(self.job, stream, 0, tables[stream.name], NO_DEAD, None)
+                packets = pack_split(job, stream, 0, tables[stream.name], NO_DEAD, None)
+                yield from (packet for packet in packets if packet.port in new)
 
     def changes(self, name: str) -> list[pa.RecordBatch]:
-        """All changes of a view that are final."""
-        return self.views[name].kept.changes
+        """The changes of a view that are final and still kept."""
+        return self.views[name].kept.changes.kept()[0]
 
-    def taken_changes(self) -> Changes:
-        """All changes since the last call; they are kept no longer."""
-        taken: Changes = {name: list(shown.kept.changes) for name, shown in self.views.items()}
-        for kept in self._kept.values():
-            kept.changes.clear()
-        return taken
+    def changes_since(self, name: str) -> int:
+        """The instant from which on every change of a view is kept."""
+        return self.views[name].kept.changes.kept()[1]
+
+    def unread(self, name: str) -> UnreadChanges:
+        """For one who wants the changes of a view that come from now on."""
+        return UnreadChanges(name, self.views[name].kept, self.views)
+
+    def taken_rows(self) -> dict[str, Changes]:
+        """All changes, late and dead rows since the last call; they are kept no longer."""
+        changes = {kept: kept.changes.taken() for kept in self._kept.values()}
+        return {
+            "changes": {name: changes[shown.kept] for name, shown in self.views.items()},
+            "late": {name: log.taken() for name, log in self.late.items()},
+            "dead": {name: log.taken() for name, log in self.dead.items()},
+        }
 
     def final(self, name: str) -> pa.Table:
         """The answer of a view as far as it is final."""
@@ -174,6 +220,15 @@ class EmbeddedHost:
         """No instant before this one is open any more."""
         return self._shard.now
 
+    def now_of(self, name: str) -> int:
+        """Where the time of a view is."""
+        return self._shard.now_of(self.views[name].view.spec)
+
+    @property
+    def told(self) -> int:
+        """How far those were told that time is who ask for it and read no stream."""
+        return self._shard.told
+
     @property
     def event_time(self) -> int:
         """The greatest timestamp so far; BEGINNING while there was no row."""
@@ -188,12 +243,16 @@ class EmbeddedHost:
         self._observers[stream].saw(rows)
         return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival, _as_they_are)
 
-    def advance(self, clock: int, stream: str = "") -> None:
-        """No row before `clock` will come any more."""
-        self.step(self._control({"advance": clock}, stream))
+    def advance(self, clock: int, stream: str = "", unread: Sequence[str] = ()) -> None:
+        """No row before `clock` will come any more; `unread` are the streams that no view reads."""
+        self.step(self._control({"advance": clock, "unread": list(unread)}, stream))
 
-    def end(self, until: int | None = None) -> None:
-        self.step(self._control({"end": 1, "until": until}))
+    def end(self, until: int | None = None, unread: Sequence[str] = ()) -> None:
+        self.step(self._control({"end": 1, "until": until, "unread": list(unread)}))
+
+    def tell(self, now: int) -> None:
+        """It is now this instant, for those who ask for the time and read no stream."""
+        self.step(self._control({"tell": now}))
 
     def limit(self, until: int) -> None:
         """Nothing after this instant is to be shown."""
@@ -214,14 +273,16 @@ class EmbeddedHost:
         self._shard.reschedule(schedules)
 
     def step(self, packets: Iterable[Packet]) -> None:
-        started, out = time.monotonic(), self._shard.step(list(packets))
+        started, came = time.monotonic(), list(packets)
+        out = self._shard.step(came)
         self._clockwork.reached(self.now, started)
-        self._take_out(out)
+        self._take_out([*(packet for packet in came if packet.level == OUTSIDE), *out])
 
     def metrics(self) -> dict[str, Any]:
         """What operators, arcs and views have done so far, as plain data."""
         now = self._job_metrics.and_now(None, self._shard.metrics())
-        return now.figures({view.name: view.spec for view in self.job.views})
+        figures = now.figures({view.name: view.spec for view in self.job.views})
+        return figures | {"streams": {name: {"late": self.late[name].count, "dead": self.dead[name].count} for name in self.late}}
 
     def statistics(self) -> Statistics:
         """What is known of the streams and operators by now."""
@@ -259,13 +320,14 @@ class EmbeddedHost:
                 self.late[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.DEAD:
                 self.dead[packet.name].append(packet.batch())
+        self._warnings.hear(out, self.job.streams)
         self._tell(out)
 
     def _take_changes(self, name: str, changes: pa.RecordBatch) -> None:
-        kept = self._by_name[name]
-        kept.changes.append(changes)
+        kept, size = self._by_name[name], int(changes.nbytes)
+        kept.changes.append(changes, size)
         if changes.num_rows < NET_FROM:
-            kept.live.add_later(changes)
+            kept.live.add_later(changes, size)
         self._measure(name, changes)
 
     def _measure(self, name: str, changes: pa.RecordBatch) -> None:
@@ -291,8 +353,8 @@ class EmbeddedHost:
         fork.close()
         return self.views[name].kept.live.rows(packet.batch() for packet in packets if packet.cargo is Cargo.NET)
 
-    def _control(self, facts: dict[str, int | None], stream: str = "") -> Iterable[Packet]:
-        return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts_body(facts))
+    def _control(self, facts: dict[str, Any], stream: str = "") -> Iterable[Packet]:
+        return to_everyone(self.job, Cargo.CONTROL, stream, 0, told_body(facts))
 
 
 def _as_they_are(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from sash.deltas import Delta
 from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
 from sash.physical.group_specs import GroupBySpec
-from sash.physical.specs import BeginSpec, PortSpec, Spec, below
+from sash.physical.specs import BeginSpec, PortSpec, Spec, below, from_below, inputs_only
 from sash.physical.ticks import TicksSpec
 from sash.runtime.allocation import keep_freed_memory
 from sash.runtime.arcs import Arc, Buffer
@@ -218,10 +218,12 @@ class Graph:
         delta = Delta.concatenate(node.results, node.spec.layout.width) if node.results else node.output.nothing
         return Feed(delta, min(self._cycle.nodes[port].output.clock for port in node.ports))
 
-    def _add(self, spec: Spec) -> Node:
-        if spec in self._nodes:
-            return self._nodes[spec]
-        sources = [self._add(input_) for input_ in spec.inputs]
+    def _add(self, spec: Spec) -> None:
+        for part in from_below(spec, self._nodes.__contains__, inputs_only):
+            self._add_one(part)
+
+    def _add_one(self, spec: Spec) -> None:
+        sources = [self._nodes[input_] for input_ in spec.inputs]
         number, owner, scope = len(self._nodes), spec.fingerprint, self._arena.scope(spec.fingerprint)
         with self._interner.owned(owner):
             operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
@@ -241,7 +243,6 @@ class Graph:
         self._cycle.inputs.append(tuple(source.number for source in sources))
         if node.is_waiting_prone:
             self._cycle.prone.append(node)
-        return node
 
     def _is_total(self, spec: Spec) -> bool:
         return isinstance(spec, GroupBySpec) and not spec.keys and self._is_first_shard

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Delta, Int64s, forever
+from sash.deltas import Delta, Int64s, Layout, forever
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Port
 from sash.physical.reach import Reach
 from sash.runtime.graph import Feed
 from sash.runtime.packing import WEIGHT
+from sash.runtime.partitions import PARTITION
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Scope
@@ -34,7 +35,7 @@ class Intake:
         self._clock = clock
         self._layout = port.spec.layout
         self._interner = interner
-        self._held = DeltaQueue(self._layout, scope, interner)
+        self._held = DeltaQueue(self._held_layout, scope, interner)
         self._came: list[Delta] = []
         self._seed = Delta.empty(self._layout.width)
         self.kept = Reach()  # how much of the past is to be remembered
@@ -42,19 +43,26 @@ class Intake:
         self._table = KnownTable(self._layout, scope.scope("table"), interner) if is_table else None
         self._history = History(self._layout, scope.scope("history"), interner) if is_stream else None
 
-    def take(self, batch: pa.RecordBatch, late_below: int, instant: int) -> pa.RecordBatch:
+    def take(self, batch: pa.RecordBatch, late_below: int | Int64s, instant: int) -> pa.RecordBatch:
         """Take rows in and give back those that came too late; changes of a table happen at `instant`."""
         ts = self._stamps(batch, instant)
         late = batch.slice(0, 0)
-        if len(ts) and int(ts.min()) < late_below:
-            is_late = ts < late_below
+        is_late = ts < late_below
+        if is_late.any():
             late = batch.filter(pa.array(is_late))
             batch, ts = batch.filter(pa.array(~is_late)), ts[~is_late]
         if len(ts):
             self._took(int(ts.min()))
-            rows = encode(batch.columns[: len(self._layout.schema)], self._layout, self._interner)
+            rows = encode(batch.columns[: len(self._held_layout.schema)], self._held_layout, self._interner)
             self._came.append(Delta(rows, ts, forever(len(ts)), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
+
+    def late_example(self, batch: pa.RecordBatch, late_below: int | Int64s) -> tuple[int, int, str | None]:
+        """Of the first late one of some rows: its ts, the clock that it came after, and its partition if it has one."""
+        ts = self._stamps(batch, BEGINNING)
+        place = int(np.argmax(ts < late_below))
+        partition = batch.column(PARTITION)[place].as_py() if PARTITION in batch.schema.names else None
+        return int(ts[place]), int(np.broadcast_to(late_below, len(ts))[place]), partition
 
     def _took(self, first: int) -> None:
         if not self._spec.is_table:
@@ -115,19 +123,36 @@ class Intake:
         else:
             self._seed = Delta.concatenate([self._seed, seed], self._layout.width)
 
+    @property
+    def _held_layout(self) -> Layout:
+        """Of rows that wait."""
+        return self._layout
+
     def _due(self, clock: int) -> Delta:
-        came, self._came = in_order(Delta.concatenate(self._came, self._layout.width)), []
-        if len(self._held) and len(came) and came.ts[0] < self._held.peek().ts[-1]:
-            self._held.replace(in_order(Delta.concatenate([self._held.peek(), came], self._layout.width)))
+        width = self._held_layout.width
+        came, self._came = self._in_order(Delta.concatenate(self._came, width)), []
+        if len(self._held) and len(came) and self._is_before(int(came.ts[0]), int(self._held.peek().ts[-1])):
+            self._held.replace(self._merged(Delta.concatenate([self._held.peek(), came], width)))
         elif not len(self._held) and len(came) and came.ts[-1] < clock:
             return came
         else:
             self._held.append(came)
         return self._held.take(clock)
 
+    def _is_before(self, came: int, held: int) -> bool:
+        """Whether a row that came goes before one that waits: those of one instant are in the order of their steps."""
+        return came < held
+
+    def _merged(self, both: Delta) -> Delta:
+        return in_order(both)
+
+    def _in_order(self, came: Delta) -> Delta:
+        """The rows of a step, which came split by split."""
+        return in_order(came)
+
     def _stamps(self, batch: pa.RecordBatch, instant: int) -> Int64s:
         if self._spec.is_table:
-            return np.full(batch.num_rows, instant if WEIGHT in batch.schema.names else BEGINNING)
+            return np.full(batch.num_rows, instant)
         place = self._spec.timestamp if self._spec.stamp is Stamp.EXTERNAL else len(self._layout.schema)
         return np.array(batch.column(place).view(pa.int64()), np.int64)
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 from sash.deltas import Delta, Int64s
 from sash.logical.streams import StreamSpec
 from sash.physical.job import Port
-from sash.runtime.graph import Feed
 from sash.runtime.intake import Intake
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING
@@ -31,7 +30,7 @@ class LatentIntake(Intake):
         super().__init__(port, spec, clock, scope, interner, remembers=remembers)
         self._stamped = scope.array("stamped", 2)  # the first instant that was given, and whether one was
 
-    def take(self, batch: pa.RecordBatch, late_below: int, instant: int) -> pa.RecordBatch:
+    def take(self, batch: pa.RecordBatch, late_below: int | Int64s, instant: int) -> pa.RecordBatch:
         """What has no time is never late."""
         return super().take(batch, BEGINNING, instant)
 
@@ -39,13 +38,10 @@ class LatentIntake(Intake):
     def begin(self) -> int | None:
         return int(self._stamped[0]) if self._stamped[1] else None
 
-    def feed(self, clock: int) -> Feed:
-        if clock > BEGINNING:
-            self._give(clock)
-        return super().feed(clock)
-
-    def _give(self, clock: int) -> None:
+    def stamp(self, clock: int) -> None:
         """Rows that have no time yet happen now; those that came before time began lie in the queue."""
+        if clock == BEGINNING:
+            return
         waiting = self._held.peek()
         if len(waiting) and waiting.ts[0] == BEGINNING:
             self._held.replace(_at(clock, waiting.copy()))

@@ -6,7 +6,8 @@ Small changes may wait until there are many, or somebody asks: most answers are 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ from sash.state.bag import RowBag
 from sash.state.interner import Interner
 from sash.state.lanes import decode, encode
 
-WAITING_BATCHES, WAITING_ROWS = 8, 512  # that wait at most
+WAITING_BATCHES, WAITING_ROWS, WAITING_BYTES = 8, 512, 1 << 16  # that wait at most
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 
@@ -74,10 +75,11 @@ class LiveView:
         columns = [*changes.columns[2:], changes.column(0).cast(pa.int64())]
         self.add(pa.Table.from_arrays(columns, names=[*changes.column_names[2:], "_weight"]))
 
-    def add_later(self, changes: pa.RecordBatch) -> None:
-        """The same, when it is worth while."""
+    def add_later(self, changes: pa.RecordBatch, size: int = 0) -> None:
+        """The same, when it is worth while; they have so many bytes."""
         self._waiting.append(changes)
-        if len(self._waiting) >= WAITING_BATCHES or sum(batch.num_rows for batch in self._waiting) >= WAITING_ROWS:
+        is_much = size >= WAITING_BYTES or len(self._waiting) >= WAITING_BATCHES
+        if is_much or sum(batch.num_rows for batch in self._waiting) >= WAITING_ROWS:
             self._settle()
 
     def _settle(self) -> None:
@@ -89,14 +91,22 @@ class LiveView:
         """The answer, every row as often as it is in it, sorted; `more` changes are looked at, not kept."""
         self._settle()
         ahead = list(more)
-        with self._lock:
+        with self._lock, self._with(ahead):
+            rows, counts = self._bag.rows()
+            return self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
+
+    @contextmanager
+    def _with(self, ahead: Sequence[Net]) -> Iterator[None]:
+        """As it would be with these changes; whatever happens meanwhile, they are gone after it."""
+        added: list[Net] = []
+        try:
             for net in ahead:
                 self._add(net, 1)
-            rows, counts = self._bag.rows()
-            table = self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
-            for net in ahead:
+                added.append(net)
+            yield
+        finally:
+            for net in added:
                 self._add(net, -1)
-        return table
 
     def _add(self, net: Net, sign: int) -> None:
         arrays = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in net.columns]

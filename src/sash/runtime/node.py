@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sash.deltas import Delta
 from sash.operators.base import Operator
 from sash.physical.group_specs import GroupBySpec
-from sash.physical.specs import BeginSpec, Spec
+from sash.physical.specs import BeginSpec, PortSpec, Spec
 from sash.physical.ticks import TicksSpec
 from sash.runtime.arcs import Arc, Buffer, least_clock
 from sash.runtime.early import Early
@@ -17,7 +17,11 @@ from sash.runtime.metrics import OperatorMetrics
 from sash.schema import BEGINNING, FOREVER
 
 Begins = Mapping[str, int | None]  # the instants of the first rows of all streams, and of TIME
-PRESENT = "the present"  # among those, while a new view is filled: what shows the time shows none before
+
+
+def present(time: tuple[str, ...]) -> str:
+    """Among those, while a new view is filled: the instant before which what shows a time shows none."""
+    return f"the present of {', '.join(time)}"
 
 
 @dataclass(eq=False, slots=True)
@@ -109,4 +113,7 @@ class Node:
         found = min((b for b in (begins[name] for name in self.spec.streams) if b is not None), default=FOREVER)
         if found == FOREVER:
             return None
-        return max(found, begins.get(PRESENT) or found) if isinstance(self.spec, TicksSpec) else found
+        if not isinstance(self.spec, TicksSpec):
+            return found
+        assert isinstance(self.spec.right, PortSpec)
+        return max(found, begins.get(present(self.spec.right.timed_by)) or found)

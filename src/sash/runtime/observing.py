@@ -1,6 +1,7 @@
 """What the streams of a running job are like: rates and numbers of values, from samples, and what its operators have counted.
 
-The first rows of a stream are all looked at, later ones one in sixteen. Small batches wait until there are some hundred rows.
+The first rows of a stream are all looked at, later ones one in sixteen. Small batches wait until there are some hundred rows, or
+many bytes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sash.schema import SECOND
 
 FIRST_ROWS = 4096
 AT_ONCE = 256
+LARGE = 1 << 16  # bytes of rows that do not wait
 ONE_IN = 16
 
 
@@ -41,7 +43,7 @@ class StreamObserver:
             self._sampled += sample.num_rows
             self._waiting.append(sample)
             self._waiting_rows += sample.num_rows
-            if self._waiting_rows >= AT_ONCE:
+            if self._waiting_rows >= AT_ONCE or sample.nbytes >= LARGE:
                 self._look()
 
     def _look(self) -> None:

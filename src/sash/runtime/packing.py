@@ -5,8 +5,9 @@
                           └─ the rest ────────────▶ ROWS   to every port of the stream, by the hash of the port's key
                                                     SPLIT  to every shard of every level: how many, least and greatest ts
 
-Lateness against earlier splits is left to the shards, who see the SPLIT facts of all splits in order. A split too large for one
-packet goes as several, each with SPLIT facts of its own.
+Lateness against earlier splits is left to the shards, who see the SPLIT facts of all splits in order; where the rows of a batch
+are one unit, so is all lateness. Rows that tell partition and position are put into this order, and SPLIT has facts of every
+partition. A split too large for one packet goes as several, each with SPLIT facts of its own.
 """
 
 from __future__ import annotations
@@ -15,19 +16,24 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sash.deltas import Int64s
+from sash.kernels.positions import mark_late
 from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
-from sash.runtime.packets import Cargo, Packet, batch_body, facts_body
+from sash.runtime.late_rows import late_rows
+from sash.runtime.packets import Cargo, Packet, batch_body, told_body
+from sash.runtime.partitions import PARTITION, POSITION, facts_of, in_place, partition_codes
 from sash.runtime.routing import split_by_shard
 from sash.schema import BEGINNING, END
 
 CHUNK_BYTES = 16 << 20  # of rows in one packet
+CHANGE = 1 << 20  # changes of tables come after all splits of a batch: order = CHANGE + that of their event
 CHUNKS = 1024  # a split has at most so many chunks: order = split * CHUNKS + chunk
 FIRST_LEVEL = 1
 WEIGHT = "_weight"  # the last column of changes of a table
@@ -46,6 +52,7 @@ class Parted:
     ts: Int64s | None
     late: pa.RecordBatch
     dead: pa.RecordBatch
+    example: tuple[int, int, str | None] = (0, 0, None)  # of a late row: its ts, the clock, the partition
 
 
 def pack_split(
@@ -54,9 +61,12 @@ def pack_split(
 ) -> Iterator[Packet]:
     """The packets of the split at place `order` of its batch; `arrival`: the first row's instant, if stamped on arrival."""
     parted = part(stream, rows, arrival)
+    if parted.late.num_rows:
+        yield late_rows(stream.name, parted.late.num_rows, *parted.example)
     for place, (cargo, batch) in enumerate(((Cargo.LATE, parted.late), (Cargo.DEAD, dead), (Cargo.DEAD, parted.dead))):
         if batch.num_rows:
-            yield Packet(FIRST_LEVEL, 0, cargo, stream.name, -1, order * CHUNKS + place, batch_body(batch))
+            whole = batch.select(range(len(stream.schema))) if cargo is Cargo.LATE else batch
+            yield Packet(FIRST_LEVEL, 0, cargo, stream.name, -1, order * CHUNKS + place, batch_body(whole))
     for chunk, (start, stop) in enumerate(_chunks(parted.kept)):
         ts = None if parted.ts is None else parted.ts[start:stop]
         yield from _pack_chunk(job, stream, order * CHUNKS + chunk, parted.kept.slice(start, stop - start), ts, body)
@@ -88,29 +98,81 @@ def late_places(ts: Int64s, delay: int) -> npt.NDArray[np.bool_]:
 
 
 def _part_external(stream: StreamSpec, rows: pa.RecordBatch) -> Parted:
+    rows, ts, dead = _with_time(stream, rows)
+    if stream.position is not None:
+        rows, lost = _with_place(stream, rows)
+        dead, ts = pa.concat_batches([dead, lost]), _instants(stream, rows)
+        order = in_place(rows)
+        rows, ts = (rows, ts) if order is None else (rows.take(pa.array(order)), ts[order])
+    late = _late(stream, rows, ts)
+    if not late.any():
+        return Parted(rows, ts, rows.slice(0, 0), dead)
+    example = _example(stream, rows, ts, int(np.argmax(late)))
+    return Parted(rows.filter(pa.array(~late)), ts[~late], rows.filter(pa.array(late)), dead, example)
+
+
+def _example(stream: StreamSpec, rows: pa.RecordBatch, ts: Int64s, place: int) -> tuple[int, int, str | None]:
+    """Of a late row: its ts, the clock that it came after, its partition."""
+    if stream.position is None:
+        return int(ts[place]), int(ts[:place].max()) - stream.delay, None
+    codes, positions = partition_codes(rows)[:place], np.asarray(rows.column(POSITION))
+    before = (codes == partition_codes(rows)[place]) & (positions[:place] < positions[place])
+    return int(ts[place]), int(ts[:place][before].max()) - stream.delay, rows.column(PARTITION)[place].as_py()
+
+
+def _with_time(stream: StreamSpec, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, Int64s, pa.RecordBatch]:
+    """The rows that have a timestamp, their timestamps, and dead letters for the others."""
     assert stream.timestamp is not None
     column = rows.column(stream.timestamp).cast(pa.int64())
     empty = column.is_null().to_numpy(zero_copy_only=False)
     ts = column.fill_null(0).to_numpy()
     usable = ~empty & (ts >= BEGINNING) & (ts < END)
-    dead = NO_DEAD
-    if not usable.all():
-        dead = _dead_letters(stream, rows.filter(pa.array(~usable)), empty[~usable])
-        rows, ts = rows.filter(pa.array(usable)), ts[usable]
-    late = late_places(ts, stream.delay)
-    if not late.any():
-        return Parted(rows, ts, rows.slice(0, 0), dead)
-    return Parted(rows.filter(pa.array(~late)), ts[~late], rows.filter(pa.array(late)), dead)
-
-
-def _dead_letters(stream: StreamSpec, rows: pa.RecordBatch, empty: npt.NDArray[np.bool_]) -> pa.RecordBatch:
-    assert stream.timestamp is not None
-    name = stream.schema.names[stream.timestamp]
-    reasons = [f'column "{name}": the timestamp is {"NULL" if e else "not in the years 1 to 9999"}' for e in empty]
-    if not all(empty):
+    if usable.all():
+        return rows, ts, NO_DEAD
+    name, lost = stream.schema.names[stream.timestamp], rows.filter(pa.array(~usable))
+    if not empty[~usable].all():
         # Out of the calendar, a timestamp has no text: show its number.
-        rows = rows.set_column(stream.timestamp, name, rows.column(stream.timestamp).cast(pa.int64()))
-    lines = [json.dumps(row, default=str) for row in rows.to_pylist()]
+        lost = lost.set_column(stream.timestamp, name, lost.column(stream.timestamp).cast(pa.int64()))
+    what = ["NULL" if is_empty else "not in the years 1 to 9999" for is_empty in empty[~usable]]
+    dead = _dead_letters(stream, lost, [f'column "{name}": the timestamp is {why}' for why in what])
+    return rows.filter(pa.array(usable)), ts[usable], dead
+
+
+def _with_place(stream: StreamSpec, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The rows that have a partition and a position, and dead letters for the others."""
+    nowhere, unplaced = (np.asarray(rows.column(name).is_null()) for name in (PARTITION, POSITION))
+    if not (nowhere | unplaced).any():
+        return rows, NO_DEAD
+    lost = nowhere | unplaced
+    reasons = np.where(
+        nowhere[lost], f"{_columns(stream.partition)}: the partition is NULL", f'column "{stream.position}": the position is NULL'
+    )
+    dead = _dead_letters(stream, rows.filter(pa.array(lost)), reasons.tolist())
+    return rows.filter(pa.array(~lost)), dead
+
+
+def _columns(names: tuple[str, ...]) -> str:
+    listed = ", ".join(f'"{name}"' for name in names)
+    return f"column {listed}" if len(names) == 1 else f"columns {listed}"
+
+
+def _instants(stream: StreamSpec, rows: pa.RecordBatch) -> Int64s:
+    assert stream.timestamp is not None
+    return np.asarray(rows.column(stream.timestamp).cast(pa.int64()))
+
+
+def _late(stream: StreamSpec, rows: pa.RecordBatch, ts: Int64s) -> npt.NDArray[np.bool_]:
+    """What is late because of other rows of the split."""
+    if stream.is_in_order:
+        return late_places(ts, stream.delay)
+    late = np.zeros(len(ts), np.bool_)
+    if stream.position is not None:
+        mark_late(partition_codes(rows), np.asarray(rows.column(POSITION)), ts, stream.delay, late)
+    return late
+
+
+def _dead_letters(stream: StreamSpec, rows: pa.RecordBatch, reasons: list[str]) -> pa.RecordBatch:
+    lines = [json.dumps(row, default=str) for row in rows.select(range(len(stream.schema))).to_pylist()]
     nothing = [None] * len(lines)
     columns = zip((reasons, lines, nothing, nothing), DEAD_SCHEMA, strict=True)
     return pa.RecordBatch.from_arrays([pa.array(c, field.type) for c, field in columns], schema=DEAD_SCHEMA)
@@ -127,12 +189,14 @@ def _pack_chunk(
     job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None, body: Body
 ) -> Iterator[Packet]:
     has_ts = ts is not None and len(ts) > 0
-    facts = {
+    facts: dict[str, Any] = {
         "rows": rows.num_rows,
         "greatest": int(ts.max()) if has_ts and ts is not None else None,
         "first": int(ts.min()) if has_ts and ts is not None else None,
-    } | ({"change": 1} if WEIGHT in rows.schema.names else {})
-    yield from to_everyone(job, Cargo.SPLIT, stream.name, order, facts_body(facts))
+    }
+    if stream.position is not None and ts is not None:
+        facts |= {"partitions": facts_of(rows, ts), "delay": stream.delay}
+    yield from to_everyone(job, Cargo.SPLIT, stream.name, order, told_body(facts))
     if rows.num_rows:
         for port in job.ports_of(stream.name):
             for shard, part_ in split_by_shard(rows, port, job.shards):

@@ -12,23 +12,27 @@ from dataclasses import replace
 from typing import Any
 
 from sash.deltas import Delta
-from sash.logical.streams import StreamSpec
+from sash.logical.streams import Stamp, StreamSpec
 from sash.operators.emit import Emit
 from sash.operators.input_expire import InputExpire
-from sash.physical.job import Job, Port, View
-from sash.physical.reach import Reaches, kept_for, parts, reaches
-from sash.physical.specs import PortSpec, Spec, beginning, below
+from sash.physical.job import Job, Port, View, time_of
+from sash.physical.reach import Reaches, kept_for, reaches
+from sash.physical.specs import PortSpec, Spec, beginning, below, parts
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
 from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
+from sash.runtime.late_rows import late_rows
+from sash.runtime.lateness import Limits
 from sash.runtime.latent import LatentIntake
-from sash.runtime.node import PRESENT
+from sash.runtime.node import present
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
-from sash.runtime.packing import CHUNKS
+from sash.runtime.placed import PlacedIntake
+from sash.runtime.positions import by_position
 from sash.runtime.schedule import parse_schedule
-from sash.runtime.view_changes import ViewChanges
+from sash.runtime.unit import UnitIntake
+from sash.runtime.view_changes import ViewChanges, held_by
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Arena
@@ -61,6 +65,13 @@ class Shard:
         return {name: clock.clock for name, clock in self._clocks.streams.items()}
 
     @property
+    def partitions(self) -> dict[str, dict[str, int]]:
+        """The clocks of the partitions of every stream that has some, if anything is done when a stream falls silent."""
+        if all(stream.is_table or (stream.idle is None and stream.stamp is Stamp.EXTERNAL) for stream in self._job.streams):
+            return {}
+        return {name: clock.partitions for name, clock in self._clocks.streams.items() if clock.partitions}
+
+    @property
     def graph(self) -> Graph:
         return self._graph
 
@@ -91,15 +102,19 @@ class Shard:
         """Work off what came, and give what is to go out."""
         self._interner.sweep()
         own = [packet for packet in packets if packet.level == self._level]
-        out = list(self._take_rows(own))
-        self._clocks.share_arrivals()
-        is_end = self._clocks.take_controls(own)
+        first, later = by_position(own)
+        out, is_end = list(self._take_rows(first)), False
+        for control, changes in later:
+            is_end = self._clocks.take_control(control) or is_end
+            out += self._take_rows(changes)
         self._tell_the_end(is_end)
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
+        final = {time: self._clocks.final_before(time) for time in self._job.times}
         for spec, view in self._views.items():
-            feed = self._flushed(view.view, results[spec]) if is_end else results[spec]
+            feed = view.due(results[spec], final[view.view.time])
+            feed = self._flushed(view.view, feed) if is_end else feed
             if len(feed.delta):
-                out += view.first_packets(feed, self.now) if spec in self._new else view.packets(feed.delta)
+                out += self._first_packets(view, feed) if spec in self._new else view.packets(feed.delta)
         self._new.clear()
         for port in self._exchanges:
             assert port.spec.source is not None
@@ -107,6 +122,9 @@ class Shard:
         self._forget()
         out.append(self._facts(own))
         return out
+
+    def _first_packets(self, view: ViewChanges, feed: Feed) -> Iterator[Packet]:
+        return view.first_packets(feed, self._clocks.time(view.view.time).now)
 
     def change(self, job: Job, packets: Sequence[Packet] = ()) -> list[Packet]:
         """Run another job from now on. What both have goes on as it was; what is new begins with what is in memory.
@@ -145,7 +163,7 @@ class Shard:
 
     def complete_since(self, spec: Spec) -> int | None:
         """From which instant on a view that is created now is right for all rows that ever came; None: never."""
-        return complete_since(self._needs(spec), self._intakes, self.now)
+        return complete_since(self._needs(spec), self._intakes, self.now_of(spec))
 
     def is_complete(self, spec: Spec) -> bool:
         """Whether a view that is created now is right for all rows that ever came."""
@@ -182,6 +200,9 @@ class Shard:
         self._arrivals = [port for port in ports if port.spec.source is not None]
         self._times = [port for port in ports if port.spec.is_time]
         views = {view.spec: view for view in job.first_views if view.level == self._level}
+        for gone in self._views.keys() - views.keys():
+            self._interner.release(held_by(gone))
+            self._arena.drop(f"{held_by(gone)}/")
         self._views = {spec: self._shown(view) for spec, view in views.items()}
         self._exchanges = [p for p in job.ports if p.spec.source is not None and p.spec.source_level == self._level]
         sent = (port.spec.source for port in self._exchanges if port.spec.source is not None)
@@ -210,7 +231,7 @@ class Shard:
         known = self._views.get(view.spec)
         if known is not None and known.view.name == view.name:
             return known
-        return ViewChanges(view, self._shard, self._interner, self._net_from)
+        return ViewChanges(view, self._shard, self._arena, self._interner, self._net_from)
 
     def _back_fill(self, specs: Sequence[Spec], known: set[Spec]) -> list[Packet]:
         """Fill new specs with what is in memory; the beginnings of new views, also of those whose operators run already for
@@ -224,12 +245,14 @@ class Shard:
         ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
         results, self._waiting = back_fill(
             specs, known, self._arena, self._interner, _named(ports, feeds),
-            self._begins | {PRESENT: self._clocks.told - 1}, is_first_shard=self._shard == 0,
+            self._begins | {present(time): instant for time, instant in self._clocks.presents().items()},
+            is_first_shard=self._shard == 0,
         )
         out: list[Packet] = []
         for spec in specs:
             if spec in self._views:
-                out += self._views[spec].first_packets(results[spec], self.now)
+                view = self._views[spec]
+                out += self._first_packets(view, view.due(results[spec], self._clocks.final_before(view.view.time)))
                 self._new |= {spec} if any(isinstance(p, PortSpec) and p.source is not None for p in parts(spec)) else set()
         for port in self._exchanges:
             if port.spec.source in results and port.spec.source not in known:
@@ -239,8 +262,9 @@ class Shard:
 
     def _forget(self) -> None:
         clock = self._clocks.least if self._clocks.is_any_moving else FOREVER
-        for intake in self._intakes.values():
-            intake.forget(clock)
+        for spec, intake in self._intakes.items():
+            is_told = spec.is_table and not any(spec.timed_by)
+            intake.forget(self._clocks.final_before(spec.timed_by) if is_told else clock)
 
     @property
     def event_time(self) -> int:
@@ -252,50 +276,63 @@ class Shard:
         """Where time is."""
         return self._clocks.now
 
+    def now_of(self, spec: Spec) -> int:
+        """Where the time of a view is."""
+        return self._clocks.time(time_of(spec)).now
+
+    def final_before(self, spec: Spec) -> int:
+        """All before it is final for a view."""
+        return self._clocks.final_before(time_of(spec))
+
+    @property
+    def told(self) -> int:
+        """How far those were told that time is who ask for it and read no stream."""
+        return self._clocks.told
+
     def _intake(self, port: Port) -> Intake:
         assert port.stream is not None
         scope = self._arena.scope("ports").scope(port.spec.fingerprint)
         with self._interner.owned(f"ports/{port.spec.fingerprint}"):
-            kind = LatentIntake if port.spec.stamped_by else Intake
-            return kind(
-                port, self._job.stream(port.stream), self._clocks[port.stream], scope, self._interner,
-                remembers=self._job.remembers,
+            stream = self._job.stream(port.stream)
+            return _kind_of_intake(port, stream)(
+                port, stream, self._clocks[port.stream], scope, self._interner, remembers=self._job.remembers
             )
 
     def _take_rows(self, packets: Sequence[Packet]) -> Iterator[Packet]:
-        """Splits in the order of their streams: what is late depends on the splits before."""
+        """Splits in the order of their streams, where they have one: what is late depends on the splits before."""
         for packet in packets:
             if packet.cargo in (Cargo.LATE, Cargo.DEAD):
                 yield Packet(OUTSIDE, self._shard, packet.cargo, packet.name, -1, packet.order, packet.body)
-        now = self.now
-        if any(packet.cargo is Cargo.SPLIT for packet in packets):
-            self._clocks.resume()
+        self._clocks.resume({packet.name for packet in packets if packet.cargo is Cargo.SPLIT})
+        changed = {packet.name for packet in packets if packet.cargo is Cargo.ROWS}
+        changes = {spec: self._clocks.change_of(spec) for spec in self._intakes if spec.is_table and spec.stream in changed}
         by_order: dict[tuple[str, int], list[Packet]] = {}
+        unread: dict[str, list[dict[str, Any]]] = {}
         for packet in packets:
             if packet.cargo in (Cargo.SPLIT, Cargo.ROWS) and packet.name in self._clocks.streams:
-                by_order.setdefault((packet.name, packet.order), []).append(packet)
+                order = packet.order if self._job.stream(packet.name).is_in_order else 0
+                by_order.setdefault((packet.name, order), []).append(packet)
             elif packet.cargo is Cargo.SPLIT:
-                facts = packet.facts()
-                self._clocks.unread_split(packet.name, facts["first"], facts["greatest"])
-        for (name, order), group in sorted(by_order.items()):
-            splits = [packet.facts() for packet in group if packet.cargo is Cargo.SPLIT]
-            if order % CHUNKS == 0 and any(facts.get("change") for facts in splits):
-                self._clocks.next_table_change(now)
-            late_below = self._clocks[name].late_below
+                unread.setdefault(packet.name, []).append(packet.told())
+        for name, told in unread.items():
+            self._clocks.unread_splits(name, told)
+        for (name, _), group in sorted(by_order.items()):
+            limits = self._clocks.take(name, [(packet.order, packet.told()) for packet in group if packet.cargo is Cargo.SPLIT])
             for packet in group:
                 if packet.cargo is Cargo.ROWS:
-                    yield from self._take_split(packet, late_below)
-            for facts in splits:
-                self._clocks[name].saw(facts["first"], facts["greatest"])
+                    yield from self._take_split(packet, limits, changes)
 
-    def _take_split(self, packet: Packet, late_below: int) -> Iterator[Packet]:
+    def _take_split(self, packet: Packet, limits: Limits, changes: Mapping[PortSpec, int]) -> Iterator[Packet]:
         intake = self._by_number.get(packet.port)
         if intake is None:
             return  # its last reader has been dropped
-        late = intake.take(packet.batch(), late_below, self._clocks.table_change)
+        rows = packet.batch()
+        below = limits.of(packet.order, rows)
+        late = intake.take(rows, below, changes.get(intake.port.spec, BEGINNING))
         # A stream with several ports has every row several times; the first port speaks of it.
         if late.num_rows and packet.port == self._job.ports_of(packet.name)[0].number:
             yield Packet(OUTSIDE, self._shard, Cargo.LATE, packet.name, -1, packet.order, late)
+            yield late_rows(packet.name, late.num_rows, *intake.late_example(rows, below))
 
     def _flushed(self, view: View, feed: Feed) -> Feed:
         """What EMIT EVERY holds back comes out at the end, stamped with the last instant."""
@@ -308,7 +345,7 @@ class Shard:
     def _tell_the_end(self, is_end: bool) -> None:
         """Operators that wait for rows wait no longer when the last one has come."""
         for operator in self._late_ones:
-            operator.end = self._clocks.end if is_end else None
+            operator.end = self._clocks.time(operator.time).end if is_end else None
 
     @property
     def _begins(self) -> dict[str, int | None]:
@@ -317,9 +354,12 @@ class Shard:
         return begins | {beginning(str(one.port.stream), one.port.spec.stamped_by): one.begin for one in latent}
 
     def _time_feeds(self) -> dict[PortSpec, Feed]:
-        return {port.spec: Feed(Delta.empty(port.spec.layout.width), self._clocks.told) for port in self._times}
+        return {port.spec: Feed(Delta.empty(port.spec.layout.width), self._clocks.of(port.spec)) for port in self._times}
 
     def _feeds(self, packets: Sequence[Packet]) -> dict[PortSpec, Feed]:
+        for spec, intake in self._intakes.items():
+            if isinstance(intake, LatentIntake):
+                intake.stamp(self._clocks.final_before(spec.stamped_by or ()))
         feeds = {spec: intake.feed(self._clocks.of(spec)) for spec, intake in self._intakes.items()}
         for port in self._arrivals:
             feeds[port.spec] = receive(port.spec, [p for p in packets if p.port == port.number], self._interner)
@@ -332,6 +372,14 @@ class Shard:
             "failures": self.failures.total,
         }
         return Packet(OUTSIDE, self._shard, Cargo.FACTS, "", -1, self._shard, facts_body(facts))
+
+
+def _kind_of_intake(port: Port, stream: StreamSpec) -> type[Intake]:
+    if port.spec.stamped_by:
+        return LatentIntake
+    if stream.position is not None:
+        return PlacedIntake
+    return UnitIntake if stream.is_unit else Intake
 
 
 def _named(ports: Iterable[PortSpec], feeds: Mapping[PortSpec, Feed]) -> dict[PortSpec, Feed]:

@@ -1,15 +1,19 @@
 """What a shard knows of the time of a stream.
 
 A clock at c promises that later rows have ts >= c. It is moved by the stream's own rows, less the declared delay; by an arrival,
-where arrivals are stamped; by ADVANCE and idle rules; and by the end of the input. Never by a guess.
+where arrivals are stamped; by ADVANCE and idle rules; and by the end of the input. Never by a guess. Where the source has
+partitions, each has a clock of its own, and the stream's is the least of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sash.deltas import Int64s
 from sash.logical.streams import Stamp, StreamSpec
+from sash.runtime.lateness import Limits, judge, pieces
+from sash.runtime.partition_clocks import PartitionClocks
 from sash.schema import BEGINNING, FOREVER
 from sash.state.arena import Scope
 
@@ -23,11 +27,14 @@ class StreamClock:
         self._spec = spec
         self.has_time = not spec.is_table  # nobody waits for a table, nor for a stream that takes the time of others
         self._registers = _registers(scope)
+        self._partitions = None if spec.position is None else PartitionClocks(scope.scope("partitions"))
 
     @property
     def clock(self) -> int:
         if not self.has_time:
             return FOREVER
+        if self._partitions is not None:
+            return max(self._partitions.least(self._spec.delay), int(self._registers[ADVANCED]))
         by_rows = self.greatest
         if self.greatest > BEGINNING:
             by_rows = self.greatest + 1 if self._spec.stamp is not Stamp.EXTERNAL else self.greatest - self._spec.delay
@@ -50,17 +57,38 @@ class StreamClock:
         return None if first == FOREVER else first
 
     @property
-    def late_below(self) -> int:
+    def partitions(self) -> dict[str, int]:
+        """The clock of every partition by its name, where the source tells partitions."""
+        clocks = {} if self._partitions is None else self._partitions.clocks(self._spec.delay)
+        return {name: max(clock, int(self._registers[ADVANCED])) for name, clock in clocks.items()}
+
+    def take(self, splits: Sequence[tuple[int, Mapping[str, Any]]]) -> Limits:
+        """Splits come at once, here or on other shards: their facts by order. Below which ts their rows are late."""
+        limits = Limits(self._late_below)
+        if self._partitions is None or not self.has_time:
+            for _, facts in splits:
+                self._saw(facts["first"], facts["greatest"], limits.below)
+            return limits
+        found, advanced = pieces(splits), int(self._registers[ADVANCED])
+        self._partitions.know([piece.partition for piece in found], self.clock)
+        judged = judge(self._spec.name, found, self._partitions, self._spec.delay)
+        limits = Limits(limits.below, {key: max(limit, advanced) for key, limit in judged.items()})
+        for piece in found:
+            self._saw(piece.least, piece.greatest, limits.of_pieces[piece.order, piece.partition])
+        return limits
+
+    @property
+    def _late_below(self) -> int:
         """A row that comes now is late if its ts is below this."""
         if not self.has_time:
             return BEGINNING
         return max(self.greatest - self._spec.delay, int(self._registers[ADVANCED]))
 
-    def saw(self, first: int | None, greatest: int | None) -> None:
-        """A split was taken in, here or on another shard; these are the least and the greatest timestamp in it."""
-        if first is None or greatest is None or not self.has_time:
+    def _saw(self, first: int | None, greatest: int | None, late_below: int) -> None:
+        """These are the least and the greatest timestamp of a split."""
+        if first is None or greatest is None or not self.has_time or greatest < late_below:
             return
-        if first >= self.late_below:  # else it was late, and the least that was not is known only where it is
+        if first >= late_below:  # else it was late, and the least that was not is known only where it is
             self.took(first)
         self._registers[GREATEST] = max(self.greatest, greatest)
 
@@ -69,26 +97,47 @@ class StreamClock:
         if self.has_time:
             self._registers[FIRST] = min(int(self._registers[FIRST]), first)
 
-    def told(self) -> dict[str, int | None]:
+    def told(self) -> dict[str, Any]:
         """All that is known, for one who knows nothing."""
-        return {"greatest": self.greatest, "first": int(self._registers[FIRST]), "advanced": int(self._registers[ADVANCED])}
+        known = {"greatest": self.greatest, "first": int(self._registers[FIRST]), "advanced": int(self._registers[ADVANCED])}
+        return known if self._partitions is None else known | {"partitions": self._partitions.told()}
 
-    def learn(self, told: Mapping[str, int | None]) -> None:
+    def learn(self, told: Mapping[str, Any]) -> None:
         """What another shard knows."""
         self._registers[GREATEST] = max(self.greatest, told["greatest"] or 0)
         self._registers[FIRST] = min(int(self._registers[FIRST]), told["first"] or 0)
         self.advance(told["advanced"] or 0)
+        if self._partitions is not None:
+            self._partitions.learn(told["partitions"])
 
     def advance(self, clock: int) -> None:
         self._registers[ADVANCED] = max(int(self._registers[ADVANCED]), clock)
 
+    def advance_partitions(self, names: Iterable[str], clock: int) -> None:
+        """Some partitions have fallen silent: nothing before this clock is waited for in them."""
+        if self._partitions is not None:
+            self._partitions.advance(names, clock)
 
-def note_rows(scope: Scope, first: int, greatest: int) -> None:
+
+def note_rows(scope: Scope, splits: Sequence[Mapping[str, Any]]) -> None:
     """Rows came that nobody reads: a later clock of their stream begins after them."""
     registers = _registers(scope)
-    if registers[FIRST] == FOREVER:
-        registers[FIRST] = first
-    registers[GREATEST] = max(int(registers[GREATEST]), greatest)
+    for facts in splits:
+        if facts["first"] is not None:
+            if registers[FIRST] == FOREVER:
+                registers[FIRST] = facts["first"]
+            registers[GREATEST] = max(int(registers[GREATEST]), facts["greatest"])
+    if any("partitions" in facts for facts in splits):
+        clocks, found, delay = PartitionClocks(scope.scope("partitions")), pieces(enumerate(splits)), splits[0]["delay"]
+        clocks.know([piece.partition for piece in found], max(clocks.least(delay), int(registers[ADVANCED])))
+        for piece in found:
+            clocks.saw(piece.partition, piece.greatest)
+
+
+def note_advance(scope: Scope, clock: int) -> None:
+    """The same for time that was told of a stream."""
+    registers = _registers(scope)
+    registers[ADVANCED] = max(int(registers[ADVANCED]), clock)
 
 
 def _registers(scope: Scope) -> Int64s:

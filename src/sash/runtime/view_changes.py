@@ -10,22 +10,44 @@ import pyarrow as pa
 from sash.deltas import Delta
 from sash.operators.changes import NetChanges, repeat
 from sash.physical.job import View
+from sash.physical.specs import Spec
 from sash.runtime.graph import Feed
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, changes_schema
 from sash.schema import BEGINNING
+from sash.state.arena import Arena
 from sash.state.interner import Interner
 from sash.state.lanes import decode, plain_array
+from sash.state.queue import DeltaQueue
+
+
+def held_by(spec: Spec) -> str:
+    """The name of what a view holds back."""
+    return f"views/{spec.fingerprint}"
 
 
 class ViewChanges:
     """The changes of one spec, in packets that have the name of the first view of it."""
 
-    def __init__(self, view: View, shard: int, interner: Interner, net_from: int) -> None:
+    def __init__(self, view: View, shard: int, arena: Arena, interner: Interner, net_from: int) -> None:
         self.view = view
+        self._scope = arena.scope("views").scope(view.spec.fingerprint)
         self._shard, self._net_from = shard, net_from
         self._schema = changes_schema(view.schema)
         self._interner = interner
         self._net = NetChanges(view.spec.layout, interner)
+        self._held = self._queue() if self._scope.has("registers") else None
+
+    def due(self, feed: Feed, final: int) -> Feed:
+        """What is final in the time of the view. Operators that others use may be ahead of it: what they gave waits here."""
+        if self._held is None and feed.clock <= final:
+            return feed
+        self._held = self._held or self._queue()
+        self._held.append(feed.delta)
+        return Feed(self._held.take(final), min(feed.clock, final))
+
+    def _queue(self) -> DeltaQueue:
+        with self._interner.owned(held_by(self.view.spec)):
+            return DeltaQueue(self.view.spec.layout, self._scope, self._interner)
 
     def packets(self, delta: Delta) -> Iterator[Packet]:
         net = self._net.per_instant(delta)

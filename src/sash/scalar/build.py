@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sash.errors import SashError, nearest
+from sash.errors import BadLiteral, SashError, nearest
+from sash.scalar import lengths
 from sash.scalar.coercion import Mismatch, cast, common_type, comparison_type, null, unify
 from sash.scalar.functions import FUNCTIONS
 from sash.scalar.nodes import Call, Expression
-from sash.schema import Kind
+from sash.schema import LENGTH, Kind
 
 __all__ = ["call", "cast", "common_type", "comparison_type", "function_names", "null", "unify"]
 
@@ -31,6 +33,10 @@ _ON_ARRAYS = {
 
 def call(name: str, arguments: Sequence[Expression]) -> Expression:
     """The function of that name over these arguments, with its type."""
+    if any(map(lengths.is_length, arguments)):
+        name, counts, gives_length = lengths.meant(name.lower(), arguments)
+        found = call(name, counts)
+        return replace(found, type=LENGTH) if gives_length and isinstance(found, Call) else found
     kinds = tuple(argument.type.kind for argument in arguments)
     name = _ON_TIMES.get((name, *kinds), name) if len(kinds) == 2 else name
     name = _ON_ARRAYS.get(name.lower(), name) if Kind.ARRAY in kinds else name
@@ -42,6 +48,8 @@ def call(name: str, arguments: Sequence[Expression]) -> Expression:
         coerced, type_ = function.rule(tuple(arguments))
     except Mismatch:
         raise SashError(f"{given} does not exist", f"{name} takes {function.takes}") from None
+    except BadLiteral:
+        raise
     except SashError as error:
         raise SashError(f"{given} is not possible: {error.message}", error.hint) from None
     return Call(function.name, coerced, type_)

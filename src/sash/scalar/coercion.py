@@ -12,10 +12,10 @@ from functools import reduce
 
 import pyarrow as pa
 
-from sash.errors import SashError
+from sash.errors import BadLiteral, SashError
 from sash.scalar.cast import can_cast, try_cast
 from sash.scalar.nodes import Call, Expression, Literal
-from sash.schema import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Kind, Type, array, decimal
+from sash.schema import BIGINT, DOUBLE, INT, LENGTH, STRING, TIMESTAMP, Kind, Type, array, decimal
 
 Arguments = tuple[Expression, ...]
 
@@ -39,19 +39,36 @@ def null(type_: Type) -> Literal:
     return Literal(None, type_)
 
 
+def misplaced_length() -> SashError:
+    return SashError(
+        "a length of time (an INTERVAL, or a difference of times) is not a value here",
+        "compare it with an INTERVAL, or count: DATEDIFF(a, b) gives days, TIMESTAMPDIFF(SECOND, b, a) whole units, "
+        "UNIX_MICROS(a) - UNIX_MICROS(b) microseconds",
+    )
+
+
 def cast(expression: Expression, type_: Type, try_: bool = False) -> Expression:
-    """An explicit or implicit cast; that of a literal is done at once when it succeeds."""
+    """An explicit or implicit cast; that of a literal is done at once, and a mistake where it fails."""
     if expression.type == type_:
         return expression
-    if isinstance(expression, Literal):
-        folded = _folded(expression, type_)
-        if folded is not None:
-            return folded
+    if expression.type == LENGTH:
+        raise misplaced_length()
+    if isinstance(expression, Literal) and (expression.value is None or can_cast(expression.type.kind, type_.kind)):
+        return _folded(expression, type_, try_)
     if is_open(expression) and type_.element is not None and isinstance(expression, Call):
         return Call("array", tuple(cast(part, type_.element) for part in expression.arguments), type_)
     if not _is_possible(expression.type, type_):
         raise SashError(f"{expression.type} cannot be cast to {type_}")
+    if not try_ and type_.element is not None and isinstance(expression, Call) and expression.function == "array":
+        _check_elements(expression, type_.element)
     return Call("try_cast" if try_ else "cast", (expression,), type_)
+
+
+def _check_elements(array: Call, type_: Type) -> None:
+    """The constants of an array that is written out are constants like any other."""
+    for part in array.arguments:
+        if isinstance(part, Literal):
+            cast(part, type_)
 
 
 def is_open(expression: Expression) -> bool:
@@ -65,13 +82,13 @@ def _is_possible(given: Type, wanted: Type) -> bool:
     return can_cast(given.kind, wanted.kind)
 
 
-def _folded(literal: Literal, type_: Type) -> Literal | None:
+def _folded(literal: Literal, type_: Type, try_: bool) -> Literal:
     if literal.value is None:
         return Literal(None, type_)
-    if not can_cast(literal.type.kind, type_.kind):
-        return None
     result, failed = try_cast(pa.array([literal.value], literal.type.arrow), type_.arrow)
-    return None if failed[0].as_py() else Literal(result[0].as_py(), type_)
+    if failed[0].as_py() and not try_:
+        raise BadLiteral(str(literal.value), type_)
+    return Literal(result[0].as_py(), type_)
 
 
 def as_decimal(type_: Type) -> Type:

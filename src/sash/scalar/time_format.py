@@ -136,6 +136,8 @@ def parse_time(texts: pa.Array, text: str) -> tuple[Numbers, Mask]:
     except pa.ArrowInvalid:
         raise BadFormat("a letter stands there twice, or none does") from None
     fields = {field.name: pc.struct_field(parts, field.name) for field in parts.type}
+    if not fields:
+        raise BadFormat("no letter stands in it")
     micros, wrong = micros_of(_in_numbers(fields))
     if "half" in fields:
         micros = micros + np.where(truth(pc.equal(fields["half"], "pm")), 12 * 3600 * SECOND, 0)

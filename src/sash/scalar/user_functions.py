@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 import pyarrow as pa
 
 from sash.errors import SashError
+from sash.interned import NOT_WRITTEN
 from sash.schema import Type
 
 
@@ -25,6 +27,8 @@ class UserFunction:
     parameters: tuple[Type, ...]
     type: Type
     implementation: Callable[..., pa.Array] = field(repr=False, compare=False)  # a plan is known by its text, after a restart too
+    # Another database may have another function of this name; a copy in another process is this one.
+    registration: str = field(default_factory=lambda: uuid4().hex, repr=False, compare=False, metadata=NOT_WRITTEN)
 
     def __call__(self, arguments: Sequence[pa.Array], length: int) -> pa.Array:
         """The results; raises what the user's code raises, or a SashError if they are not what was declared."""

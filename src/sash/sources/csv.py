@@ -35,6 +35,7 @@ class Header:
     lines: int
 
 
+SHOWN = 100  # bytes of a line that cannot be read
 NO_HEADER = Header((), 0, 0)
 
 
@@ -72,7 +73,13 @@ def _read_header(options: Options, file: SourceFile) -> Header:
     with open_text(options, file.path, file.modified) as read:
         stop, lines = cut(options, read, 0, end_of(options, file), rows=1, limit=1 << 20)
         line = read(0, stop).removeprefix(BYTE_ORDER_MARK)
-    return Header(_names(options, line.rstrip(b"\r\n")), stop, lines) if lines else NO_HEADER
+    if not lines:
+        return NO_HEADER
+    try:
+        return Header(_names(options, line.rstrip(b"\r\n")), stop, lines)
+    except (pa.ArrowException, IndexError):
+        shown = line[:SHOWN].decode("utf-8", "replace").rstrip()
+        raise SashError(f'stream "{options.stream}": the first line of "{file.path}" is no header: {shown}') from None
 
 
 def _names(options: Options, line: bytes) -> tuple[str, ...]:

@@ -6,20 +6,24 @@ text:
 
     offset   0         18        36      stop
              |header   |record   |record |
+
+A quote that opens a value over several lines must be closed before a delimiter or at the end of a line. One that is
+not is the fault of its own line, which is a record by itself; reading goes on with the next line.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
 
 import numpy as np
+import pyarrow as pa
 
 from sash.errors import SashError
+from sash.sources.encodings import LineEnds, line_ends
 from sash.sources.listing import SourceFile, locate
 from sash.sources.options import Options, compression
 
@@ -34,7 +38,7 @@ _BYTES_PER_LINE = 128  # a guess, for how far to look ahead
 
 @contextmanager
 def open_text(options: Options, path: str, modified: int) -> Iterator[Read]:
-    """Read a text file by offset; `modified` tells versions of a file apart."""
+    """Read a text file by offset, with line feeds at the ends of its lines; `modified` tells versions of a file apart."""
     if options.is_whole(path):
         content = _whole(path, modified)
         yield lambda offset, length: content[offset : offset + length]
@@ -42,9 +46,17 @@ def open_text(options: Options, path: str, modified: int) -> Iterator[Read]:
     location = locate(path)
     try:
         with location.filesystem.open_input_file(location.path) as handle:
-            yield lambda offset, length: handle.read_at(length, offset)
+            ends = _ends_of(path, modified)
+            yield lambda offset, length: ends.as_line_feeds(handle.read_at(length, offset))
     except OSError as error:
         raise SashError(f'cannot read "{path}": {error}') from error
+
+
+@lru_cache(maxsize=1024)
+def _ends_of(path: str, modified: int) -> LineEnds:
+    location = locate(path)
+    with location.filesystem.open_input_file(location.path) as handle:
+        return line_ends(path, lambda offset, length: bytes(handle.read_at(length, offset)))
 
 
 # A compressed file is planned and read range by range: without this, every range would unpack it again.
@@ -53,9 +65,10 @@ def _whole(path: str, modified: int) -> bytes:
     location = locate(path)
     try:
         with location.filesystem.open_input_stream(location.path, compression=compression(path)) as stream:
-            return bytes(stream.read())
-    except OSError as error:
-        raise SashError(f'cannot read "{path}": {error}') from error
+            content = bytes(stream.read())
+    except (OSError, pa.ArrowException) as error:
+        raise SashError(f'cannot read "{path}": {error}', "it may be cut short or damaged") from error
+    return line_ends(path, lambda offset, length: content[offset : offset + length]).as_line_feeds(content)
 
 
 def end_of(options: Options, file: SourceFile) -> int:
@@ -69,7 +82,7 @@ def cut(options: Options, read: Read, offset: int, end: int, rows: int | None, l
     At least one record fits. The last one of a file needs no line end.
     """
     if options.multiline:
-        return _cut_records(options, read, offset, end, rows, limit)
+        return _cut_records(options, read(0, end), offset, rows, limit)
     return _cut_lines(read, offset, end, rows, limit)
 
 
@@ -105,21 +118,15 @@ def _line_end(block: bytes, count: int) -> int:
     return int(ends[count - 1]) + 1
 
 
-def _cut_records(
-    options: Options, read: Read, offset: int, end: int, rows: int | None, limit: int
-) -> tuple[int, int]:
-    step = _first_step(rows, limit)
-    while True:
-        text = read(offset, min(step, end - offset))
-        mark = len(BYTE_ORDER_MARK) if offset == 0 and text.startswith(BYTE_ORDER_MARK) else 0
-        ends = [match.end() for match in islice(_records(options, text, mark), rows)]
-        is_all = len(text) < step
-        if not is_all and ends and ends[-1] == len(text):
-            ends.pop()  # it may go on behind what was read
-        if is_all or len(ends) == rows or (ends and ends[-1] >= limit):
-            count = min(len(ends), bisect_left(ends, limit) + 1)
-            return offset + (ends[count - 1] if count else 0), count
-        step *= 4
+def _cut_records(options: Options, text: bytes, offset: int, rows: int | None, limit: int) -> tuple[int, int]:
+    """Where a record ends depends on what follows its quotes, so the whole text is looked at."""
+    mark = len(BYTE_ORDER_MARK) if offset == 0 and text.startswith(BYTE_ORDER_MARK) else 0
+    count, stop = 0, offset
+    for match in islice(_records(options, text, offset + mark), rows):
+        count, stop = count + 1, match.end()
+        if stop - offset >= limit:
+            break
+    return stop, count
 
 
 def _records(options: Options, text: bytes, start: int = 0) -> Iterator[re.Match[bytes]]:
@@ -145,8 +152,14 @@ def _without_end(record: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def _record_pattern(options: Options) -> re.Pattern[bytes]:
-    """A record that may span lines, with its line end; an open quote goes on to the end of the text."""
-    return re.compile(_fields(options, ends=rb"\n", closing=rb"(?:%s|\Z)") + rb"(?:\n|\Z)", re.DOTALL)
+    """A record that may span lines, with its line end; a quote that is not closed properly is open to the end of its line."""
+    delimiter, quote = re.escape(options.delimiter.encode()), re.escape(options.quote.encode())
+    value = rb"[^\n%s]*+" % delimiter
+    if quote:
+        over_lines = _quoted(options, quote) + rb"(?=%s|\r?\n|\r?\Z)" % delimiter
+        on_its_line = _quoted(options, quote, before=rb"\n") + value
+        value = rb"(?:%s|%s|%s[^\n]*+|(?!%s)%s)" % (over_lines, on_its_line, quote, quote, value)
+    return re.compile(value + rb"(?:%s%s)*+(?:\n|\Z)" % (delimiter, value), re.DOTALL)
 
 
 @lru_cache(maxsize=64)
@@ -171,7 +184,9 @@ def _fields(options: Options, ends: bytes, closing: bytes) -> bytes:
     return value + rb"(?:%s%s)*+" % (delimiter, value)
 
 
-def _quoted(options: Options, closing: bytes) -> bytes:
+def _quoted(options: Options, closing: bytes, before: bytes = b"") -> bytes:
+    """From the quote that opens a value to the one that closes it, which stands before any of some characters."""
     quote, escape = re.escape(options.quote.encode()), re.escape(options.escape.encode())
-    pair = quote + quote if escape in (b"", quote) else rb"%s%s|%s.?+" % (quote, quote, escape)
-    return quote + rb"(?:[^%s%s]++|%s)*+" % (quote, escape, pair) + closing
+    escaped = rb"[^%s]?+" % before if before else rb".?+"
+    pair = quote + quote if escape in (b"", quote) else rb"%s%s|%s%s" % (quote, quote, escape, escaped)
+    return quote + rb"(?:[^%s%s%s]++|%s)*+" % (quote, escape, before, pair) + closing

@@ -54,7 +54,11 @@ def locate(path: str) -> Location:
 
 @lru_cache(maxsize=32)
 def _remote(root: str) -> tuple[fs.FileSystem, str]:
-    filesystem, path = fs.FileSystem.from_uri(root)
+    try:
+        filesystem, path = fs.FileSystem.from_uri(root)
+    except (OSError, ValueError) as error:
+        hint = "see its name, its region, the network and the credentials"
+        raise SashError(f"{root} cannot be reached: {error}", hint) from error
     return filesystem, str(path)
 
 

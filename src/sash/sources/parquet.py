@@ -7,6 +7,8 @@ kept, so that its next rows need not be decoded again.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -46,18 +48,22 @@ class Groups:
         return max(1, self.bytes[-1] * (stop - start) // self.rows[-1])
 
 
-def _open(path: str) -> parquet.ParquetFile:
+@contextmanager
+def _opened(path: str) -> Iterator[parquet.ParquetFile]:
+    """A file; what is wrong with it, wherever that comes out, is told by its name. Pages that have checksums are checked."""
     location = locate(path)
     try:
-        return parquet.ParquetFile(location.path, filesystem=location.filesystem)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise SashError(f'cannot read "{path}": {error}') from error
+        with parquet.ParquetFile(location.path, filesystem=location.filesystem, page_checksum_verification=True) as file:
+            yield file
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise SashError(f'cannot read "{path}": {reason}', "it may be cut short or damaged: write it anew") from error
 
 
 @lru_cache(maxsize=1024)
 def groups_of(path: str, modified: int) -> Groups:
     """The row groups of a file; `modified` tells versions of a file apart."""
-    with _open(path) as file:
+    with _opened(path) as file:
         rows, sizes = [0], [0]
         for number in range(file.metadata.num_row_groups):
             group = file.metadata.row_group(number)
@@ -91,7 +97,7 @@ def _columns(spec: StreamSpec, path: str, names: tuple[str, ...]) -> tuple[str, 
 
 
 def _read_groups(path: str, modified: int, first: int, last: int, columns: tuple[str, ...]) -> pa.Table:
-    with _open(path) as file:
+    with _opened(path) as file:
         table = file.read_row_groups(list(range(first, last + 1)), columns=list(columns), use_threads=False)
     return table.select(list(columns))
 

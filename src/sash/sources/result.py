@@ -11,6 +11,7 @@ import pyarrow as pa
 from sash.scalar.arrays import Mask, blank, list_ends, list_offsets
 from sash.schema import Field, Kind, Schema, Type
 
+LONGEST_LINE = 1 << 16  # bytes that are kept of a line that could not be read
 DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 
 
@@ -94,7 +95,13 @@ def printable(text: str) -> str:
 def letters_of(reasons: Mapping[int, str], records: Sequence[tuple[int, bytes]]) -> list[Letter]:
     """Dead letters of the records at the given places; each record comes with its number among all."""
     chosen = [(reasons[place], *records[place]) for place in sorted(reasons)]
-    return [Letter(reason, record.decode("utf-8", "replace"), number) for reason, number, record in chosen]
+    return [Letter(reason, _shown(record), number) for reason, number, record in chosen]
+
+
+def _shown(record: bytes) -> str:
+    """A file of garbage may be one line: of a very long one, the beginning tells enough."""
+    text = record[:LONGEST_LINE].decode("utf-8", "replace")
+    return text if len(record) <= LONGEST_LINE else f"{text}… ({len(record):,} bytes)"
 
 
 def dead_batch(letters: Sequence[Letter], file: str, rows_before: int = 0) -> pa.RecordBatch:

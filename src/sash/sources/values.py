@@ -19,7 +19,7 @@ from sash.scalar.arrays import Mask, array_of, combined, nulls, numbers, truth
 from sash.scalar.cast import kind_of, ordinary, try_cast
 from sash.schema import BEGINNING, END, SECOND, Field, Kind, Schema
 from sash.sources.result import Letter, TextResult, Values, array_values, good_rows, plain_value, printable
-from sash.sources.text import parse
+from sash.sources.text import is_utf8, parse
 
 _NUMBERS = (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
 _TIMES = (Kind.TIMESTAMP, Kind.DATE)
@@ -28,6 +28,8 @@ _TIMES = (Kind.TIMESTAMP, Kind.DATE)
 def conform(given: pa.Array, field: Field, origin: str) -> Values:
     """A column as its declared type; `origin` is where it comes from, for the error."""
     target = field.type.arrow
+    if (pa.types.is_string(given.type) or pa.types.is_large_string(given.type)) and not _is_text(given):
+        return _read_texts(given, field, origin)
     if given.type == target:
         return Values(given, np.zeros(len(given), np.bool_), given)
     if pa.types.is_null(given.type):
@@ -47,11 +49,30 @@ def conform(given: pa.Array, field: Field, origin: str) -> Values:
     return Values(read, truth(failed) | _is_cut(plain, read, field), given)
 
 
+def _is_text(given: pa.Array) -> bool:
+    """Whether what is called text is UTF-8: nobody may have looked at it so far."""
+    try:
+        given.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _read_texts(given: pa.Array, field: Field, origin: str) -> Values:
+    """Texts of which some are not UTF-8."""
+    values: list[bytes | None] = given.cast(pa.large_binary()).to_pylist()
+    wrong = np.array([value is not None and not is_utf8(value) for value in values], np.bool_)
+    texts = pa.array([None if value is None else value.decode("utf-8", "replace") for value in values], pa.string())
+    read = conform(pc.if_else(pa.array(wrong), None, texts), field, origin)
+    return Values(read.read, read.failed | wrong, texts)
+
+
 def _arrays(given: pa.Array, field: Field, origin: str) -> Values:
     """Arrays whose elements are as declared."""
     if field.type.element is None:
         raise _unfit(given, field, origin)
-    arrays = combined(given.cast(pa.list_(given.type.value_type)))
+    is_list = pa.types.is_list(given.type)  # a cast of [NULL, NULL] to its own type would lose one of them
+    arrays = given if is_list else combined(given.cast(pa.list_(given.type.value_type)))
     items = conform(combined(arrays.flatten()), Field(field.name, field.type.element), origin)
     return array_values(arrays, items, field.type, given)
 

@@ -9,8 +9,6 @@ import pyarrow as pa
 from sash.physical.job import Job, View
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet
-from sash.spark.folder import Folder
-from sash.spark.outputs import read_changes
 from sash.spark.trials import is_trial, shown, trial_of
 from sash.spark.versions import Facts, Versions
 
@@ -18,21 +16,21 @@ from sash.spark.versions import Facts, Versions
 class Answers:
     """A live answer for every view of a job, and for every trial; none before `begin`."""
 
-    def __init__(self, output: Folder, versions: Versions) -> None:
-        self._output = output
+    def __init__(self, versions: Versions) -> None:
         self._versions = versions
         self.live: dict[str, LiveView] = {}
 
     def begin(self, job: Job, batch: int) -> None:
-        """The first time, take the changes on record of the batches before this one."""
+        """The first time, take what is on record of the batches before this one."""
         if not self.live:
             self.live = {view.name: LiveView(view.schema) for view in job.views}
             for view in shown(job):
-                self.live[view.name].add_changelog(read_changes(self._output, view, batch))
+                self._versions.ledger.restore(view, self.live[view.name], batch - 1)
 
     def adopt(self, before: Job, job: Job, batch: int, facts: Facts, on_trial: Callable[[View, Facts], None]) -> None:
         """From this batch on another job runs; `on_trial` is told of every new trial."""
         had = {view.name: view for view in before.views}
+        self._versions.ledger.end_views(before, job, batch)
         for view in job.views:
             if is_trial(view.name):
                 self.live.setdefault(view.name, LiveView(view.schema))

@@ -1,28 +1,37 @@
 """The arenas of a host: where the state of a shard lies between two batches.
 
     2-0.arena   the arrays, mapped by whichever worker runs shard 0 of level 2
-    2-0.json    version (the batch that it has answered), table of contents, dirty mark
+    2-0.json    version (the batch that it has answered), table of contents, dirty mark; a digest before it
     2-0.lock    held by one task at a time; a second one waits
 
 The mark is set before the first write and taken away when the batch is on record, so an arena that a dying task left
 half written is known as such. An arena from before the last boot is not trusted either: its pages may not have
-reached the disk.
+reached the disk. And every driver has a folder of its own, by the name that it gives: what lay about while nobody ran
+the job is not trusted, but made again from the checkpoint.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
+import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import IO
 
 from sash.errors import SashError
+from sash.spark.own_folder import entries, own_folder
 from sash.state.arena import Arena
 
 BEFORE_ALL = -1  # the version of a shard that has answered nothing
+ARENAS = "arenas"
+UNUSED = 24 * 3600  # seconds after which arenas that nobody holds are removed; who needs them makes them again
+PLACES = ("SPARK_LOCAL_DIRS", "LOCAL_DIRS")  # where Spark, or YARN, tells a task of folders on this machine
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,7 @@ class Meta:
     boot: str = ""
     snapshot: int = BEFORE_ALL  # the batch of the newest snapshot
     logged: int = 0  # bytes of log since then
+    size: int = 0  # bytes of the file, at least
 
 
 class HeldArena:
@@ -48,7 +58,7 @@ class HeldArena:
     @property
     def is_whole(self) -> bool:
         """Is the file the state of `meta.version`?"""
-        return not self.meta.is_dirty and self.meta.boot == _boot()
+        return not self.meta.is_dirty and self.meta.boot == _boot() and _size(self.path) >= self.meta.size
 
     def open(self) -> Arena:
         """Map the arena for writing; from now on it is dirty, until `commit`."""
@@ -69,29 +79,115 @@ class HeldArena:
         self.path.unlink(missing_ok=True)
 
     def commit(self, meta: Meta) -> None:
-        self._write_meta(replace(meta, is_dirty=False, boot=_boot()))
+        self._write_meta(replace(meta, is_dirty=False, boot=_boot(), size=_size(self.path)))
 
     def _read_meta(self) -> Meta:
         try:
-            return Meta(**json.loads(self._meta_path.read_text()))
-        except (FileNotFoundError, ValueError, TypeError):
-            return Meta(is_dirty=True)
+            digest, _, text = self._meta_path.read_text().partition("\n")
+            if digest == _digest(text):
+                return Meta(**json.loads(text))
+        except (OSError, ValueError, TypeError):
+            pass
+        return Meta(is_dirty=True)
 
     def _write_meta(self, meta: Meta) -> None:
         partial = self._meta_path.with_suffix(".new")
-        partial.write_text(json.dumps(asdict(meta)))
+        text = json.dumps(asdict(meta))
+        partial.write_text(f"{_digest(text)}\n{text}")
         os.replace(partial, self._meta_path)
         self.meta = meta
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def arenas_on_this_machine(name: Path) -> Path:
+    """Where arenas of that name lie: in a folder that Spark tells its tasks of, else with what is temporary. A full path
+    is the place itself."""
+    if name.is_absolute():
+        return name
+    told = next((os.environ[key] for key in PLACES if os.environ.get(key)), "")
+    return own_folder(told) / ARENAS / name
+
+
 @contextmanager
-def held(folder: Path, level: int, shard: int) -> Iterator[HeldArena]:
-    """The arena of a shard on this host, for this task alone."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def held(name: Path, level: int, shard: int) -> Iterator[HeldArena]:
+    """The arena of a shard on this machine, for this task alone."""
+    folder = arenas_on_this_machine(name)
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not name.is_absolute():
+            _remove_unused(folder)
     stem = folder / f"{level}-{shard}"
-    with open(f"{stem}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(Path(f"{stem}.lock")):
         yield HeldArena(stem)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Held alone; should somebody remove the file while it is waited for, it is another one's turn to be made."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileNotFoundError), open(path, "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_still(path, lock):
+                yield
+                return
+
+
+def _is_still(path: Path, lock: IO[str]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(lock.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def _remove_unused(folder: Path) -> None:
+    """Arenas of earlier drivers of the same checkpoint, and of all whom nobody has used for long."""
+    number, epoch, _ = _parts(folder)
+    for other in entries(folder.parent):
+        theirs, before, _ = _parts(other)
+        is_earlier = theirs == number and 0 < before < epoch
+        if other != folder and (is_earlier or _age(other) > UNUSED):
+            remove_arenas(other)
+
+
+def _parts(folder: Path) -> tuple[str, int, str]:
+    """Of the name of a driver's arenas: the checkpoint, the epoch, and what tells drivers apart."""
+    number, _, rest = folder.name.partition("-")
+    epoch, _, tag = rest.partition("-")
+    return number, int(epoch) if epoch.isdigit() else 0, tag
+
+
+def remove_arenas_of(name: Path) -> None:
+    """The arenas of a driver on this machine, of all its epochs."""
+    folder = arenas_on_this_machine(name)
+    for other in entries(folder.parent):
+        if (_parts(other)[0], _parts(other)[2]) == (_parts(folder)[0], _parts(folder)[2]):
+            remove_arenas(other)
+
+
+def remove_arenas(folder: Path) -> None:
+    """Remove a folder of arenas, unless a task is at work in it."""
+    with ExitStack() as held_now:
+        for path in entries(folder):
+            if path.suffix == ".lock":
+                try:
+                    lock = held_now.enter_context(open(path, "w"))
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    return
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age(folder: Path) -> float:
+    times = [path.lstat().st_mtime for path in (folder, *entries(folder)) if os.path.lexists(path)]
+    return time.time() - max(times, default=0.0)
 
 
 def _boot() -> str:
@@ -104,9 +200,9 @@ def _boot() -> str:
 
 @contextmanager
 def run_lock(folder: Path) -> Iterator[None]:
-    """Held while a query runs: a checkpoint has one runner at a time."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with open(folder / "run.lock", "w") as lock:
+    """Held while a query runs: a checkpoint has one runner at a time, as far as a lock on this disk can tell."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".run.lock", "a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -3,30 +3,40 @@
     job.json         whose checkpoint this is: another job, or another number of shards, is refused
     jobs/N           its versions, as views come and go
     tables/          changes of tables, and the rows of tables that were read later
-    complete/        from when on later views are complete
+    manifest/        see manifest.py
     files/           the files of every stream in the order in which they were first seen
-    control/N.json   time advances, changes of tables and of the job, in the order in which they were asked for
+    control/N.json   time advances, changes of tables and of the job, by their numbers, from 1 on
+    asked.json       how many of these there are, at least
+    folded.json      what became of those that nobody can ask for any more (`folding.py`)
+    epochs/N.json    the drivers that ran it, one after the other
     finished.json    the end of the input is on record: nothing can be added
     spark/           Spark's own checkpoint: offsets and commits
     shards/L/S/      see store.py
+
+All but Spark's own are sealed (`sealed.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sash.errors import SashError
 from sash.physical.job import Job
+from sash.physical.read_plan import json_object, unreadable
 from sash.spark.folder import Folder
-from sash.spark.jobs import newest_job, read_job
+from sash.spark.jobs import forget_jobs, newest_job, read_fingerprint
+from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
 
-FORMAT = 4  # of what lies in a checkpoint: greater when state of one version means something else to the next
+FORMAT = 5  # of what lies in a checkpoint: greater when state of one version means something else to the next
+ASKED = "asked.json"
 _ASKING = threading.Lock()  # the user asks, and so does who watches silent streams
+SHAPE = {"shards": int, "levels": int, "streams": dict, "views": dict, "ports": str, "number": str, "early": int}  # of job.json
 ANOTHER = "give another --checkpoint folder, or run the job that this one belongs to"
 
 
@@ -34,8 +44,9 @@ ANOTHER = "give another --checkpoint folder, or run the job that this one belong
 class Checkpoint:
     """A checkpoint folder; `find_checkpoint` makes sure that it is the job's own."""
 
-    folder: Folder
-    number: str  # a random name, which the arenas of all hosts carry
+    folder: SealedFolder
+    number: str  # a random name, which all that belongs to it carries
+    early: int = 0  # events that were to be asked for when it was made, before anything else
 
     @property
     def is_finished(self) -> bool:
@@ -46,36 +57,87 @@ class Checkpoint:
 
     def ask(self, event: dict[str, Any]) -> None:
         """Put down a control event. The source takes it up in its next batch."""
-        control = self.folder.child("control")
+        body = json.dumps(event).encode()
         with _ASKING:
-            control.put(f"{len(control.names()) + 1:08d}.json", [json.dumps(event).encode()])
+            number, control = newest_event(self.folder) + 1, self.folder.child("control")
+            while not control.create(_event_name(number), [body]):
+                number += 1  # somebody else asks too
+            if not control.has(_event_name(number)):
+                raise MissingFile(control.place, _event_name(number))  # else somebody would wait for ever, or be forgotten
+            self.folder.put(ASKED, [json.dumps(number).encode()], durable=False)
 
 
-def events_after(folder: Folder, seen: int) -> list[dict[str, Any]]:
-    """The control events that were put down after the first `seen`."""
+def events_after(folder: SealedFolder, seen: int) -> list[dict[str, Any]]:
+    """The control events that were put down after the first `seen`; one that is lost is an error, as it has a number."""
+    return events_between(folder, seen, None)
+
+
+def events_between(folder: SealedFolder, seen: int, last: int | None) -> list[dict[str, Any]]:
     control = folder.child("control")
-    found = (control.read(name) for name in control.names()[seen:])
-    return [json.loads(bytes(data)) for data in found if data is not None]
+    end = max(_event_numbers(folder), default=0) if last is None else last
+    return [json.loads(bytes(control.demand(_event_name(number)))) for number in range(seen + 1, end + 1)]
 
 
-def find_checkpoint(folder: Folder, job: Job) -> Checkpoint | None:
+def event_names(folder: SealedFolder, last: int) -> list[str]:
+    """The files of the events up to one."""
+    return [_event_name(number) for number in _event_numbers(folder) if number <= last]
+
+
+def check_events(folder: SealedFolder, seen: int) -> None:
+    """No event at the end is lost: neither one of those that have been seen, nor one that was asked for since."""
+    newest, known = max(_event_numbers(folder), default=0), max(seen, newest_event(folder))
+    if newest < known:
+        raise MissingFile(folder.child("control").place, _event_name(known))
+
+
+def newest_event(folder: SealedFolder) -> int:
+    """The number of the last event that was asked for."""
+    try:
+        asked = folder.read(ASKED)
+    except DamagedFile:
+        asked = None  # it only stands by, should the last event itself be lost
+    return max(_event_numbers(folder), default=0) if asked is None else max(int(bytes(asked)), *_event_numbers(folder), 0)
+
+
+def _event_numbers(folder: SealedFolder) -> list[int]:
+    names = (name.removesuffix(".json") for name in folder.child("control").names())
+    return [int(name) for name in names if name.isdigit()]
+
+
+def _event_name(number: int) -> str:
+    return f"{number:08d}.json"
+
+
+def find_checkpoint(folder: SealedFolder, job: Job) -> Checkpoint | None:
     """The checkpoint of this job, None if there is none yet; an error if it belongs to another."""
-    found = folder.read("job.json")
-    if found is not None:
-        theirs = json.loads(bytes(found))
+    forget_jobs()
+    if folder.has("job.json"):
+        theirs = _belonging(folder)
+        folder = replace(folder, number=theirs["number"])
         newest, mine = newest_job(folder), fingerprint(job)
-        if not newest or read_job(folder, newest).fingerprint != mine:
+        if not newest or read_fingerprint(folder, newest) != mine:
             _compare(folder, theirs, mine)
-        return Checkpoint(folder, theirs["number"])
+        return Checkpoint(folder, theirs["number"], theirs["early"])
     if folder.names():
         raise SashError(f"the folder {folder.place} is not empty, and not a checkpoint", "give a new folder")
     return None
 
 
-def make_checkpoint(folder: Folder, job: Job) -> Checkpoint:
+def _belonging(folder: SealedFolder) -> dict[str, Any]:
+    """Whose checkpoint it is."""
+    where, data = f"the file {folder.place}/job.json", folder.plain.read("job.json")
+    if data is not None and bytes(memoryview(data)[:1]) == b"{":  # as formats before 5 were written; no seal, no format 5
+        return _checked(folder, json_object(bytes(data), where) | {"sealed": False})
+    return _checked(folder, json_object(bytes(folder.demand("job.json")), where))
+
+
+def make_checkpoint(folder: SealedFolder, job: Job, early: int = 0) -> Checkpoint:
+    """A new one; so many events are asked for before anything else."""
     number = uuid.uuid4().hex
-    folder.put("job.json", [json.dumps(fingerprint(job) | {"number": number}, indent=1).encode()])
-    return Checkpoint(folder, number)
+    whose = fingerprint(job) | {"number": number, "early": early}
+    if not folder.create("job.json", [json.dumps(whose, indent=1).encode()]):
+        raise SashError(f"another run has just begun the checkpoint {folder.place}", ANOTHER)
+    return Checkpoint(replace(folder, number=number), number, early)
 
 
 def fingerprint(job: Job) -> dict[str, Any]:
@@ -90,9 +152,21 @@ def fingerprint(job: Job) -> dict[str, Any]:
     }
 
 
-def _compare(folder: Folder, theirs: dict[str, Any], mine: dict[str, Any]) -> None:
+def _checked(folder: Folder, theirs: dict[str, Any]) -> dict[str, Any]:
+    """The contents of job.json. Nothing else of a checkpoint is looked at before its format is known."""
     if theirs.get("format") != FORMAT:
-        raise SashError(f"the checkpoint {folder.place} was made by another version of Sash", ANOTHER)
+        raise SashError(
+            f"the checkpoint {folder.place} was made by another version of Sash"
+            f" (its format is {theirs.get('format')!r}, that of this one {FORMAT})",
+            ANOTHER,
+        )
+    is_whole = all(isinstance(theirs.get(name), kind) for name, kind in SHAPE.items())
+    if not is_whole or theirs.keys() != {"format", *SHAPE} or not re.fullmatch("[0-9a-f]{32}", theirs["number"]):
+        raise unreadable(f"the file {folder.place}/job.json", "it is no job's")
+    return theirs
+
+
+def _compare(folder: Folder, theirs: dict[str, Any], mine: dict[str, Any]) -> None:
     for kind in ("streams", "views"):
         for name in sorted(set(theirs[kind]) | set(mine[kind])):
             if theirs[kind].get(name) != mine[kind].get(name):
@@ -103,7 +177,7 @@ def _compare(folder: Folder, theirs: dict[str, Any], mine: dict[str, Any]) -> No
             f"the checkpoint {folder.place} has {theirs['shards']} shards, the job {mine['shards']}",
             f"run with --shards {theirs['shards']}, or give another --checkpoint folder",
         )
-    if theirs != mine | {"number": theirs["number"]}:
+    if theirs != mine | {"number": theirs["number"], "early": theirs["early"]}:
         raise SashError(f"the checkpoint {folder.place} was made with another plan of the same job", ANOTHER)
 
 

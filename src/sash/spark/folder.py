@@ -1,24 +1,58 @@
 """Folders of durable files, on a disk or in an object store, through one narrow door.
 
-A file appears as a whole or not at all: on a disk it is written beside its place and renamed, in an object store a
-put is whole by itself. Nothing here needs a rename where the store has none.
+A file appears as a whole or not at all: on a disk it is written beside its place, brought to the disk and renamed, in
+an object store a put is whole by itself. Nothing here needs a rename where the store has none. What a put has
+returned from survives a loss of power, unless the caller can do without.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import time
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TypeAlias
+from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
 from pyarrow import fs
 
+from sash.errors import SashError
 from sash.sources.listing import locate
 
+PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")  # the name of a file that is being written
+OLD = 3600  # seconds after which nobody is writing it any more
+
 Bytes: TypeAlias = bytes | memoryview | pa.Buffer
+F = TypeVar("F", bound="Folder")
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def reached(*places: object) -> Iterator[None]:
+    """What a disk or an object store says when it cannot be used, as one clear error."""
+    try:
+        yield
+    except OSError as error:
+        named = " or ".join(str(place) for place in places if place is not None) or "the temporary folder"
+        hint = "see that it is there, and may be written; in an object store also the region, the network and the credentials"
+        raise SashError(f"{named} cannot be used: {error}", hint) from error
+
+
+def _in_reach(method: Callable[Concatenate[F, P], Result]) -> Callable[Concatenate[F, P], Result]:
+    """What a folder does, with one clear error where it cannot."""
+
+    @wraps(method)
+    def asked(folder: F, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        with reached(folder.place):
+            return method(folder, *args, **kwargs)
+
+    return asked
 
 
 @dataclass(frozen=True)
@@ -27,13 +61,13 @@ class Folder:
 
     place: str
 
-    @staticmethod
-    def of(place: str | Path) -> Folder:
+    @classmethod
+    def of(cls, place: str | Path) -> Self:
         text = str(place)
-        return Folder(text.rstrip("/") if "://" in text else os.path.abspath(text))
+        return cls(text.rstrip("/") if "://" in text else os.path.abspath(text))
 
-    def child(self, *names: str) -> Folder:
-        return Folder("/".join((self.place, *names)))
+    def child(self, *names: str) -> Self:
+        return replace(self, place="/".join((self.place, *names)))
 
     @property
     def _where(self) -> tuple[fs.FileSystem, str]:
@@ -44,16 +78,39 @@ class Folder:
     def is_local(self) -> bool:
         return isinstance(self._where[0], fs.LocalFileSystem)
 
+    @property
+    def local_path(self) -> Path | None:
+        """Where it is on this machine; None in an object store."""
+        return Path(self._where[1]) if self.is_local else None
+
+    @_in_reach
     def names(self) -> list[str]:
         """The names of the finished files and folders, sorted; none when the folder is not there."""
         system, path = self._where
         found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
         return sorted(info.base_name for info in found if not info.base_name.startswith("."))
 
+    @_in_reach
+    def sizes(self) -> dict[str, int]:
+        """The finished files and their sizes in bytes."""
+        system, path = self._where
+        found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+        files = (info for info in found if info.type == fs.FileType.File)
+        return {info.base_name: info.size for info in files if not info.base_name.startswith(".")}
+
+    @_in_reach
+    def size(self, name: str) -> int | None:
+        """Of a file, None when it is not there."""
+        system, path = self._where
+        size: int | None = system.get_file_info(f"{path}/{name}").size
+        return size
+
+    @_in_reach
     def has(self, name: str) -> bool:
         system, path = self._where
         return bool(system.get_file_info(f"{path}/{name}").type != fs.FileType.NotFound)
 
+    @_in_reach
     def read(self, name: str) -> pa.Buffer | None:
         """The contents, or None when there is no such file."""
         system, path = self._where
@@ -63,22 +120,48 @@ class Folder:
         except FileNotFoundError:
             return None
 
-    def put(self, name: str, parts: Iterable[Bytes]) -> None:
-        """Write a file as a whole, over what was there."""
+    @_in_reach
+    def put(self, name: str, parts: Iterable[Bytes], *, durable: bool = True) -> None:
+        """Write a file as a whole, over what was there; one that can be made again need not be durable."""
         system, path = self._where
-        final = f"{path}/{name}"
-        if not self.is_local:
-            _write(system, final, parts)
+        if not isinstance(system, fs.LocalFileSystem):
+            # A client that fails in the middle of an upload may leave what it has as the file: begin when all is there.
+            whole = b"".join(parts)
+            with system.open_output_stream(f"{path}/{name}") as stream:
+                stream.write(whole)
             return
-        os.makedirs(path, exist_ok=True)
-        partial = f"{path}/.{name}.{uuid.uuid4().hex}"
+        partial = _written_beside(path, name, parts, durable=durable)
         try:
-            _write(system, partial, parts)
-            os.replace(partial, final)
-        finally:
-            if os.path.exists(partial):
-                os.unlink(partial)
+            os.replace(partial, f"{path}/{name}")
+        except OSError:
+            os.unlink(partial)
+            raise
+        if durable:
+            _bring_to_disk(path)
 
+    @_in_reach
+    def create(self, name: str, parts: Iterable[Bytes]) -> bool:
+        """Write a file as a whole if there is none of that name; whether it was written.
+
+        On a disk no two can both be told that they did. An object store is asked first, and then written to.
+        """
+        system, path = self._where
+        if not isinstance(system, fs.LocalFileSystem):
+            if self.has(name):
+                return False
+            Folder.put(self, name, parts)  # as they are: who seals files has done so
+            return True
+        partial = _written_beside(path, name, parts, durable=True)
+        try:
+            os.link(partial, f"{path}/{name}")
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(partial)
+        _bring_to_disk(path)
+        return True
+
+    @_in_reach
     def delete(self, name: str) -> None:
         system, path = self._where
         try:
@@ -87,7 +170,51 @@ class Folder:
             return
 
 
-def _write(system: fs.FileSystem, path: str, parts: Iterable[Bytes]) -> None:
-    with system.open_output_stream(path) as stream:
-        for part in parts:
-            stream.write(part)
+def remove_partial_files(folder: Folder) -> None:
+    """What processes that were killed in the middle of a write have left, here and below."""
+    path = folder.local_path
+    for partial in path.rglob(".*") if path is not None else ():
+        with suppress(OSError):
+            if PARTIAL.fullmatch(partial.name) and time.time() - partial.lstat().st_mtime > OLD:
+                partial.unlink()
+
+
+def _written_beside(path: str, name: str, parts: Iterable[Bytes], *, durable: bool) -> str:
+    """The path of a new file with these contents, which has no name that anybody looks for."""
+    _make(path)
+    partial = f"{path}/.{name}.{uuid.uuid4().hex}"
+    try:
+        with open(partial, "xb", buffering=0) as file:
+            for part in parts:
+                _write_all(file.fileno(), memoryview(part).cast("B"))
+            if durable:
+                os.fsync(file.fileno())
+    except BaseException:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise
+    return partial
+
+
+def _write_all(descriptor: int, data: memoryview) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _make(path: str) -> None:
+    """A folder, and those that it is in; their names reach the disk too."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    _make(above)
+    os.makedirs(path, exist_ok=True)
+    _bring_to_disk(above)
+
+
+def _bring_to_disk(path: str) -> None:
+    """The names in a folder, as they are now."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from pyspark.sql import DataFrame, SparkSession
 
 from sash.errors import SashError, choices
 from sash.logical.streams import StreamSpec
 from sash.schema import TIMESTAMP
 from sash.spark.failures import reason
+from sash.spark.placed_frames import KAFKA, KAFKA_PLACES
+from sash.sql.cursor import Cursor
+from sash.sql.dialect import tokenize
+from sash.sql.durations import duration
 from sash.sql.places import quoted
-from sash.sql.type_names import parse_type
+from sash.sql.type_names import NARROW, parse_type
+
+FILE_FORMATS = ("csv", "json", "parquet")  # which Sash reads itself
+
+
+def as_read(stream: StreamSpec) -> StreamSpec:
+    """A stream as it is declared, with what is known of the order of its rows from its format."""
+    form = stream.option("format")
+    if form is None or form.lower() in FILE_FORMATS:
+        return stream
+    return replace(stream, **KAFKA_PLACES) if form.lower() == KAFKA and not stream.is_table else replace(stream, is_unit=True)
 
 
 def check_streaming(name: str, frame: object) -> None:
@@ -52,7 +69,8 @@ def declaration(name: str, frame: DataFrame, timestamp: str | None, delay: str |
             f'cast it before: frame.withColumn("{timestamp}", …cast("timestamp"))',
         )
     listed = ", ".join(f"{quoted(column)} {type_}" for column, type_ in columns.items())
-    clauses = [f"DELAY {delay}" if delay else "", f"IDLE AFTER {idle_after}" if idle_after else ""]
+    lengths = (("DELAY", "delay", delay, 0), ("IDLE AFTER", "idle_after", idle_after, 1))
+    clauses = [f"{clause} {_length(name, which, text, least)}" if text else "" for clause, which, text, least in lengths]
     return " ".join([f"CREATE STREAM {quoted(name)} ({listed}) TIMESTAMP BY {quoted(found[0])}", *filter(None, clauses)])
 
 
@@ -70,9 +88,26 @@ def check_declared(stream: StreamSpec, timestamp: str | None, delay: str | None,
         )
 
 
-def _type_name(stream: str, column: str, spark_type: str) -> str:
+def _length(stream: str, which: str, text: str, least: int) -> str:
+    """A length of time, looked at by itself: the user has not written the statement that it goes into."""
     try:
-        return str(parse_type(spark_type))
+        cursor = Cursor(tokenize(str(text)))
+        if not cursor.tokens:
+            raise SashError("nothing is there")
+        length = duration(cursor, least)
+        if cursor.current is not None:
+            raise cursor.unexpected("nothing more")
+    except SashError as error:
+        hint = error.hint or f'write a length of time such as {which}="10 SECONDS"'
+        raise SashError(f'{which}="{text}" of stream "{stream}" is no length of time: {error.message}', hint) from None
+    return f"{length} MICROSECONDS"
+
+
+def _type_name(stream: str, column: str, spark_type: str) -> str:
+    """The type of a DataFrame's column in SQL; float, smallint and tinyint as the wider ones that hold all their values."""
+    wide = re.sub(r"\w+", lambda word: str(NARROW.get(word[0].upper(), word[0])), spark_type)
+    try:
+        return str(parse_type(wide))
     except SashError as error:
         raise SashError(
             f'column "{column}" of the DataFrame of stream "{stream}" has the type {spark_type}, which no stream has',

@@ -10,46 +10,64 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pyarrow as pa
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sash.errors import SashError, choices
+from sash.history import ALL, DEFAULT, History
 from sash.logical.statistics import Statistics
+from sash.logical.streams import StreamSpec
 from sash.physical.explain import Counts
 from sash.physical.job import Job, View
 from sash.physical.reach import horizon
+from sash.physical.read_plan import Code
+from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet, changes_schema
+from sash.runtime.packing import DEAD_SCHEMA
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
+from sash.scalar.failures import Failures
 from sash.sources.listing import list_files
 from sash.spark.answers import Answers
-from sash.spark.arenas import BEFORE_ALL, run_lock
-from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint
+from sash.spark.arenas import BEFORE_ALL, arenas_on_this_machine, remove_arenas_of, run_lock
+from sash.spark.changes_source import FORMAT as CHANGES_FORMAT
+from sash.spark.changes_source import OPTION, ChangesSource
+from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint, newest_event
+from sash.spark.epochs import NONE, check_epoch, claim_epoch, newest_epoch
 from sash.spark.failures import explain
-from sash.spark.folder import Folder
+from sash.spark.folder import Folder, remove_partial_files
+from sash.spark.folding import fold
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
-from sash.spark.jobs import job_at, needs_another_query, read_job
+from sash.spark.jobs import job_at, needs_another_query
 from sash.spark.keeper import JOB, STAGE, MakeEngine
+from sash.spark.lasting import LastingQuery
+from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
-from sash.spark.offsets import offset_of
-from sash.spark.outputs import folder_of, prepare_outputs, write_answer
-from sash.spark.pipeline import collected, configured, look, streaming
+from sash.spark.offsets import offset_of, spark_folder
+from sash.spark.outputs import output_name, write_answer
+from sash.spark.pipeline import collected, configured, look, on_workers, streaming
 from sash.spark.planner import LOOK_EVERY, is_file_stream
+from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
 from sash.spark.stage import looking_stage, stage
 from sash.spark.starting import started
 from sash.spark.steering import Steering
+from sash.spark.subscription import Subscription
+from sash.spark.tidying import Tidying
 from sash.spark.trials import shown
 from sash.spark.versions import Facts, Versions
 from sash.spark.watching import Watch
@@ -68,7 +86,8 @@ class SparkHost:
         self, spark: SparkSession, job: Job, base: Path, checkpoint: Path | str | None = None,
         output: Path | str | None = None, batch_rows: int | None = None, flush: bool = True, until: int | None = None,
         on_progress: Callable[[Progress], None] | None = None, *, on_metrics: OnMetrics | None = None, observe: bool = False,
-        frames: Mapping[str, DataFrame] | None = None, make_engine: MakeEngine = Shard,
+        frames: Mapping[str, DataFrame] | None = None, make_engine: MakeEngine = Shard, code: Code | None = None,
+        early: Sequence[tuple[str, pa.RecordBatch]] = (), history: History | None = None,
     ) -> None:
         self.job = job
         self.progress = Progress()
@@ -79,29 +98,40 @@ class SparkHost:
         self._listener = None if on_metrics is None else MetricsListener(on_metrics)
         self._is_observed = observe or on_metrics is not None  # Spark takes some time to plan it, in every batch
         self._make_engine = make_engine
+        self._code: Code = {} if code is None else code  # that the user has registered; it may grow
+        self._sent: Code = {}  # what of it the tasks of the query have
         self._temporary = tempfile.mkdtemp(prefix="sash-") if checkpoint is None else None
-        folder = Folder.of(self._temporary or checkpoint or "")
-        target = Folder.of(output) if output is not None else folder.child("output")
-        self._checkpoint = self._open(folder, target, base)
-        arenas = Path(tempfile.gettempdir()) / "sash-arenas" / self._checkpoint.number
+        place = SealedFolder.of(self._temporary or checkpoint or "")
+        target = Folder.of(output) if output is not None else place.plain.child("output")
+        self._checkpoint = self._open(place, base, len(early))
+        folder = self._checkpoint.folder
+        self._tag = uuid4().hex[:8]
         self._settings = Settings(
-            str(base), folder, target, arenas, frozenset(self._frames), batch_rows,
+            str(base), folder, target, self._arenas_in(NONE), frozenset(self._frames), batch_rows,
             flush=flush and not self._frames, until=until,
         )
         self._between_batches = threading.RLock()  # held by a batch, or by who wants the state to stand still
-        self._query: StreamingQuery | None = None
+        self._query: LastingQuery | None = None
+        self._is_unsure = False  # whether a statement is on record
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
         self._started = self._told = 0.0
         self._idle = IdleRule(job.streams, 0)
+        self._is_closed = False
         self._number = 0  # of the version of the job that runs
         self._adopted = threading.Condition()
         self.on_batch: Callable[[int], None] | None = None  # is told of the rows of every batch, and may try plans
-        self.versions = Versions(folder, target)
-        self._answers = Answers(target, self.versions)
+        self.ledger = self._open_ledger(folder, target)
+        self._tidying = Tidying(self.ledger, history or (DEFAULT if output is None else ALL), lambda batch: fold(folder, batch))
+        self.versions = Versions(folder, self.ledger, self._code)
+        self._answers = Answers(self.versions)
         self.steering = Steering(job, self._checkpoint, self.versions, self._frames)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
         self._watch = Watch(self.job)
+        self._warnings = LateWarnings()
+        # A driver that died among the first changes of tables left the rest of them to the next.
+        for name, rows in early[newest_event(folder) : self._checkpoint.early]:
+            self.change_table(name, rows)
         if self._listener is not None:
             spark.streams.addListener(self._listener)
 
@@ -112,8 +142,16 @@ class SparkHost:
 
     @property
     def arenas(self) -> Path:
-        """Where the arenas of this host lie."""
-        return self._settings.arenas
+        """Where the arenas of this host lie, on a machine that runs its tasks."""
+        return on_workers(self._spark, partial(arenas_on_this_machine, self._settings.arenas))[0]
+
+    def _arenas_in(self, epoch: int) -> Path:
+        """A name that no arenas of others have: what they left is not trusted."""
+        return Path(f"{self._checkpoint.number}-{epoch}-{self._tag}")
+
+    def _remove_arenas(self) -> None:
+        with suppress(Exception):  # Spark may be gone; then its folders are
+            on_workers(self._spark, partial(remove_arenas_of, self._settings.arenas))
 
     def run_to_end(self) -> None:
         """Read what is there, to its end. A finished checkpoint stays as it is."""
@@ -127,21 +165,53 @@ class SparkHost:
             self._run_bounded()
         if self._flush:
             self._checkpoint.finish()
-            shutil.rmtree(self._settings.arenas, ignore_errors=True)
+            self._remove_arenas()
 
     def start(self) -> None:
         """Begin to run, until `stop`."""
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
         self._check_idle()
-        self._begin(ALWAYS)
+        with self._explained():
+            try:
+                self._begin(ALWAYS)
+            except BaseException:
+                self.stop()
+                raise
         threading.Thread(target=self._mind_the_idle, args=(self._query,), daemon=True).start()
 
     def _check_idle(self) -> None:
         """One query at a time; one that has failed makes room for another try."""
+        self._check_sure()
         if self._query is not None and self._query.isActive:
             raise SashError("the job runs already", "call stop() before it is started in another way")
         self.stop()
+
+    @contextmanager
+    def _on_record(self) -> Iterator[None]:
+        """A statement is put on record. Where that fails half way, this process no longer knows what the checkpoint knows."""
+        self._is_unsure = True
+        yield
+        self._is_unsure = False
+
+    def _check_sure(self) -> None:
+        if self._is_unsure:
+            raise SashError(
+                "an earlier statement could not be put on record, or not be seen to be",
+                "connect again, with the same checkpoint, which knows whether it was taken",
+            )
+
+    def _check_alive(self) -> None:
+        """A query that has come to its end by itself takes nothing any more, and nobody is to wait for it."""
+        self._check_sure()
+        query = self._query
+        if query is None or query.isActive:
+            return
+        with self._explained():
+            failure = query.exception()
+            if failure is not None:
+                raise failure
+        raise SashError("the query was stopped by somebody else", "call start() to go on")
 
     def drain(self) -> None:
         """Wait until all input that is there now, and all that was asked, has been answered."""
@@ -154,11 +224,14 @@ class SparkHost:
 
     def advance(self, now: int) -> None:
         """Time moves on, without rows."""
+        self._check_alive()
         self._checkpoint.ask({"advance": now})
 
     def change_table(self, name: str, change: pa.RecordBatch) -> None:
         """Rows of a table come or go, by weight, where the input is when the next batch begins."""
-        self._checkpoint.ask({"tables": self.versions.put_rows({name: change})})
+        self._check_alive()
+        with self._on_record():
+            self._checkpoint.ask({"tables": self.versions.put_rows({name: change})})
 
     def change(self, make: Callable[[Job], Job], sql: str, fresh: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
         """Run what is made of the job from the next batch on, and wait for that batch if a query runs.
@@ -166,13 +239,15 @@ class SparkHost:
         `fresh` is the job that the same views would be if they had been there from the beginning; tables that nobody has read so
         far have these rows.
         """
-        files, is_running = self.versions.put_rows(tables), self._query is not None
+        self._check_alive()
+        is_running = self._query is not None
 
         def stop_if_needed(before: Job, after: Job) -> None:
-            if is_running and needs_another_query(before, after, self._frames):
+            if is_running and needs_another_query(before, after, self._frames, self._code.keys() - self._sent.keys()):
                 self.stop()
 
-        number = self.steering.change(make, sql, fresh, files, stop_if_needed)
+        with self._on_record():
+            number = self.steering.change(make, sql, fresh, self.versions.put_rows(tables), stop_if_needed)
         if is_running:
             if self._query is None:
                 self.start()
@@ -187,23 +262,26 @@ class SparkHost:
         query, self._query = self._query, None
         if query is not None:
             query.stop()
+        self._tidying.join()
         self._held.close()
 
     def close(self) -> None:
         """Stop, and delete what was only for this process."""
         self.stop()
+        self._is_closed = True
+        with self.ledger.came:
+            self.ledger.came.notify_all()
         if self._listener is not None:
             self._spark.streams.removeListener(self._listener)
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
-            shutil.rmtree(self._settings.arenas, ignore_errors=True)
+        self._remove_arenas()
 
     def view(self, name: str) -> pa.Table:
         """The answer of a view over all rows taken in so far, final or not."""
         self._view(name)
+        self._check_alive()
         with self._explained(), self._between_batches:
-            if self._query is not None and (failure := self._query.exception()) is not None:
-                raise failure
             return self._live()[name].rows(self._ahead(name))
 
     def final(self, name: str) -> pa.Table:
@@ -216,39 +294,62 @@ class SparkHost:
         """The changelog of a view, as a streaming DataFrame."""
         view = self._view(name)
         schema = from_arrow_schema(changes_schema(view.schema), prefer_timestamp_ntz=True)
-        folder = folder_of(self._settings.output, name, Cargo.CHANGES)
-        # Changes never grow too old to be read.
-        return self._spark.readStream.schema(schema).option("maxFileAge", "36500d").parquet(folder.place)
+        self._spark.dataSource.register(ChangesSource)
+        changelog = self.ledger.changelog(output_name(name, Cargo.CHANGES))
+        return self._spark.readStream.format(CHANGES_FORMAT).schema(schema).option(OPTION, changelog.to_text()).load()
+
+    def subscribe(self, name: str, timeout: float | None) -> Subscription:
+        """The changes of a view from now on, as they come."""
+        changelog, schema = self.ledger.changelog(output_name(name, Cargo.CHANGES)), changes_schema(self._view(name).schema)
+        last, came = self.ledger.manifest.batch, self.ledger.came
+        return Subscription(changelog, schema, last, came, lambda: not self._is_closed, timeout)
 
     def write_final(self, present: Callable[[str, pa.Table], pa.Table]) -> None:
         """Write the answer of every view, as it is presented, to its file."""
         for view in shown(self.job):
             write_answer(self._settings.output, view, present(view.name, self.final(view.name)))
 
-    def _open(self, folder: Folder, output: Folder, base: Path) -> Checkpoint:
+    def _open(self, folder: SealedFolder, base: Path, early: int) -> Checkpoint:
         """Mistakes of the user come out here, before anything starts."""
         for stream in self.job.streams:
             if is_file_stream(stream, self._frames):
                 list_files(stream, base)
         found = find_checkpoint(folder, self.job)
         self.is_new = found is None
-        if found is not None:
-            return found
-        prepare_outputs(output, self.job)
-        return make_checkpoint(folder, self.job)
+        checkpoint = make_checkpoint(folder, self.job, early) if found is None else found
+        self._epoch_seen = newest_epoch(checkpoint.folder)
+        return checkpoint
+
+    def _open_ledger(self, checkpoint: SealedFolder, output: Folder) -> Ledger:
+        ledger = Ledger(checkpoint, output)
+        if self.is_new or (not spark_folder(checkpoint).child("offsets").names() and not ledger.record.is_there):
+            # Who made the checkpoint may have died before its outputs were ready, or be about to go on: it is told.
+            self._claim_epoch(ledger)
+            ledger.begin(self.job)
+        ledger.read()
+        return ledger
+
+    def _resume(self) -> None:
+        """Go on after the last batch that is committed; a later one will be answered again."""
+        self.progress = replace(self.progress, batch=self._committed)
+        if self.versions.newest:
+            self._number, self.job = self._job_of_next_batch()
+        self.ledger.open(self._committed, self.job)
+        self._answers.live = {}
 
     def _job_of_next_batch(self) -> tuple[int, Job]:
         """The version of the job that runs next, which need not be the newest."""
         folder = self._settings.checkpoint
         offset = offset_of(folder, self._version)
         number = 0 if offset is None else offset.job
-        return number, job_at(folder, number, self.steering.first)
+        return number, job_at(folder, number, self.steering.first, self._code)
 
     def _adopt(self, number: int, batch: int, facts: Facts) -> None:
         """The batch ran another version of the job than the one before."""
         if number <= self._number:
             return
-        before, self.job = self.job, read_job(self._settings.checkpoint, number).job
+        self._tidying.wait()
+        before, self.job = self.job, self.versions.read(number).job
         self._answers.adopt(before, self.job, batch, facts, self.steering.trial_runs)
         self._idle.watch(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         self._watch.use(self.job)
@@ -279,25 +380,54 @@ class SparkHost:
                 while self._query is not None and not self._query.awaitTermination(POLL):
                     if interrupt.is_set():
                         raise KeyboardInterrupt
+                self._tidying.finish()
             finally:
                 self.stop()
 
+    def _claim(self) -> None:
+        """From now on this is the one that runs the job; whoever did before finds out and stops."""
+        if (path := self._settings.checkpoint.local_path) is not None:
+            self._held.enter_context(run_lock(path))
+        self._claim_epoch(self.ledger)
+        remove_partial_files(self._settings.checkpoint)
+        remove_partial_files(self._settings.output)
+
+    def _claim_epoch(self, ledger: Ledger) -> None:
+        settings = self._settings
+        if settings.epoch != NONE:
+            check_epoch(settings.checkpoint, settings.epoch)
+            return
+        epoch = claim_epoch(settings.checkpoint, self._epoch_seen)
+        self._settings = replace(settings, epoch=epoch, arenas=self._arenas_in(epoch))
+        ledger.fence = partial(check_epoch, settings.checkpoint, epoch)
+
     def _begin(self, trigger: Mapping[str, object]) -> None:
-        self._held.enter_context(run_lock(self._settings.arenas))
+        self._claim()
+        self._resume()
         self.steering.begin()
         self._started = self._told = time.monotonic()
         self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         job, settings = self.steering.first, self._settings
+        code = self._sent = dict(self._code)
         with configured(self._spark, settings.checkpoint):
             packets = streaming(
                 self._spark, job, self.steering.newest, settings, self._frames,
-                lambda level: stage(job, settings, level, self._make_engine), is_observed=self._is_observed,
+                lambda level: stage(job, settings, level, self._make_engine, code), is_observed=self._is_observed,
             )
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
-            writer = writer.option("checkpointLocation", settings.checkpoint.child("spark").place)
-            self._query = started(writer.trigger(**trigger))
+            writer = writer.option("checkpointLocation", spark_folder(settings.checkpoint).place)
+        self._query = LastingQuery(lambda: self._launched(writer.trigger(**trigger)), lambda: self.progress.batch)
+
+    def _launched(self, writer: DataStreamWriter) -> StreamingQuery:
+        """The query of this host, from its checkpoint on; perhaps after another that ended."""
+        if self._query is not None:
+            with self._between_batches:
+                self._resume()
+        with configured(self._spark, self._settings.checkpoint):
+            query = started(writer)
         if self._listener is not None:
-            self._listener.runs.add(UUID(str(self._query.runId)))
+            self._listener.runs.add(UUID(str(query.runId)))
+        return query
 
     def _name(self) -> str:
         """Of the query, for people; no two that run have the same."""
@@ -308,17 +438,23 @@ class SparkHost:
         """Run a batch; add up what it tells."""
         with self._between_batches:
             told = list(collected(packets))
+            self.ledger.fence()
             facts = [packet.facts() for packet in told if packet.cargo is Cargo.FACTS and packet.name == STAGE]
             self._answers.begin(self.job, batch)
+            self._tidying.before_batch(batch, self.job, self._answers.live)
             self._adopt(max((fact.get(JOB) or 0 for fact in facts), default=0), batch, facts)
             self._answers.take(self.job, told)
             now, rows = time.monotonic(), self.progress.rows
             self._watch.saw(told, facts, now - self._told)
-            self.progress = self.progress.after(batch, now - self._told, now - self._started, facts)
+            self._warnings.hear(told, self.job.streams)
+            progress = self.progress.after(batch, now - self._told, now - self._started, facts)
+            self.ledger.take(batch, told, progress.event_time)
+            self.progress = progress
             self._told = now
             if self._listener is not None:
                 self._listener.keep(batch, self.metrics())
             self._idle.saw(facts, time.time_ns() // 1000)
+            self._idle.saw_partitions(told, time.time_ns() // 1000)
             if not self.progress.is_end:
                 self._think(told, self.progress.rows - rows)
         if self._on_progress is not None:
@@ -333,6 +469,18 @@ class SparkHost:
         """What operators, arcs and views have done in this run, over all shards, as plain data."""
         with self._between_batches:
             return self._watch.figures(self.job)
+
+    @property
+    def failures(self) -> Failures:
+        """Expressions that failed in this run."""
+        with self._between_batches:
+            return self._watch.failures
+
+    def lost(self, stream: StreamSpec, cargo: Cargo) -> pa.Table:
+        """The rows of a stream that were late, or the letters for those that could not be read, of all batches that are kept."""
+        with self._between_batches:
+            schema = stream.schema.arrow if cargo is Cargo.LATE else DEAD_SCHEMA
+            return pa.concat_tables([schema.empty_table(), *self.ledger.read_all(output_name(stream.name, cargo))])
 
     def statistics(self) -> Statistics:
         """What is known of the streams and operators by now."""
@@ -349,24 +497,29 @@ class SparkHost:
         with self._between_batches:
             return self._watch.counted()
 
-    def _mind_the_idle(self, query: StreamingQuery) -> None:
+    def _mind_the_idle(self, query: LastingQuery) -> None:
         """Let streams that have fallen silent follow the others, for as long as the query runs."""
         while self._query is query:
             time.sleep(POLL)
+            _ = query.isActive  # who asks has it begun again, if a worker died
             with self._between_batches:
                 is_watched = self._query is query and self._idle.is_set
-                for stream, clock in self._idle.advances(time.time_ns() // 1000).items() if is_watched else ():
-                    self._checkpoint.ask({"advance": clock, "stream": stream})
+                for event in self._idle.events(time.time_ns() // 1000) if is_watched else ():
+                    self._checkpoint.ask(event)
 
     @property
     def _version(self) -> int:
         """The last batch that was answered by all shards."""
-        if self.progress.batch >= 0:
-            return self.progress.batch
-        commits = self._settings.checkpoint.child("spark", "commits").names()
+        return self.progress.batch if self.progress.batch >= 0 else self._committed
+
+    @property
+    def _committed(self) -> int:
+        commits = spark_folder(self._settings.checkpoint).child("commits").names()
         return max((int(name) for name in commits if name.isdigit()), default=BEFORE_ALL)
 
     def _live(self) -> Mapping[str, LiveView]:
+        if not self._answers.live and self._query is None:
+            self.ledger.read()
         self._answers.begin(self.job, self._version + 1)
         return self._answers.live
 
@@ -378,16 +531,16 @@ class SparkHost:
         job, settings = self.job, self._settings
         with configured(self._spark, settings.checkpoint):
             told = look(
-                self._spark, job, lambda level: looking_stage(job, settings, level, self._make_engine, version)
+                self._spark, job, lambda level: looking_stage(job, settings, level, self._make_engine, dict(self._code), version)
             )
         first = self.job.names_like(name)[0]
         return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == first]
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """An error of a task as one clear message."""
+        """An error of a task, or of Spark itself, as one clear message."""
         try:
             yield
-        except StreamingQueryException as failure:
+        except PySparkException as failure:
             told = explain(failure)
             raise told from told.__cause__

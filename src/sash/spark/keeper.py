@@ -10,27 +10,33 @@ All of it is a function of the packets, so whoever does it again writes the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from sash.errors import SashError
 from sash.physical.job import Job
+from sash.physical.read_plan import Code
 from sash.physical.specs import Spec
 from sash.runtime.metrics import totals
 from sash.runtime.packets import Cargo, Packet, facts_body, told_body
-from sash.runtime.packing import CHUNKS
+from sash.runtime.packing import CHANGE, CHUNKS
 from sash.runtime.shard import Shard
 from sash.schema import FOREVER
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
+from sash.spark.epochs import check_epoch
 from sash.spark.jobs import job_at
-from sash.spark.offsets import CHANGE
-from sash.spark.outputs import write_outputs
+from sash.spark.offsets import identity_of, offset_of
+from sash.spark.outputs import are_there, write_outputs
+from sash.spark.sealed import DamagedFile
 from sash.spark.settings import Settings
 from sash.spark.store import History
 from sash.spark.trials import is_trial
 from sash.state.arena import Arena
 
 FIRST, GREATEST = "first of ", "greatest of "  # facts of every stream
+LOST = {Cargo.LATE: "late of ", Cargo.DEAD: "dead of "}  # facts of every stream that has such rows
+PARTITIONS = "partitions"  # the name of what is told of the clocks of a stream's partitions
 METRICS = "metrics"  # the name of what an engine tells about its operators
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
 JOB, LEVELS = "job", "levels"  # facts of the event that changes the job: its version, and how many levels it had before
@@ -59,6 +65,7 @@ class Keeper:
     make_engine: MakeEngine
     level: int
     shard: int
+    code: Code = field(default_factory=dict)  # of the user, that later versions of the job may call
 
     def answer(self, batch: int, packets: list[Packet]) -> list[Packet]:
         """What the shard says to these packets; outputs are written on the way.
@@ -68,11 +75,11 @@ class Keeper:
         if not packets:
             return []
         with held(self.settings.arenas, self.level, self.shard) as arena_file:
-            if not self._runs(arena_file, packets):
+            if not self._runs(arena_file, batch, packets):
                 return []
             if arena_file.is_whole and arena_file.meta.version >= batch:
                 stored = self._history.answer(batch)
-                if stored is not None:
+                if stored is not None and are_there(self.settings.output, stored):
                     return stored
             return self._advance(arena_file, batch, packets)
 
@@ -90,17 +97,20 @@ class Keeper:
 
     @property
     def _history(self) -> History:
-        return History(self.settings.checkpoint.child("shards", str(self.level), str(self.shard)))
+        folder = self.settings.checkpoint.child("shards", str(self.level), str(self.shard))
+        return History(folder, partial(identity_of, self.settings.checkpoint))
 
     def _advance(self, arena_file: HeldArena, batch: int, packets: list[Packet]) -> list[Packet]:
         if self._is_first(packets):
             self._history.put_snapshot(batch - 1, arena_file.path.with_suffix(".none"), "{}")
-        self._choose_base(arena_file, batch - 1)
+        damage = self._choose_base(arena_file, batch - 1)
         meta = arena_file.meta
         arena = arena_file.open()
         try:
-            logged = meta.logged + self._replay(arena, meta.version + 1, batch)
-            answer = self._outside(self._step(arena, packets), batch, packets, arena)
+            logged = meta.logged + self._replay(arena, meta.version + 1, batch, damage)
+            made = self._step(arena, packets)
+            check_epoch(self.settings.checkpoint, self.settings.epoch)
+            answer = self._outside(made, batch, packets, arena)
             meta = self._record(arena_file, replace(meta, version=batch, logged=logged), packets, arena)
             self._history.put_answer(batch, answer)
         finally:
@@ -109,33 +119,45 @@ class Keeper:
         return answer
 
     def _rebuild(self, arena_file: HeldArena, version: int) -> None:
-        self._choose_base(arena_file, version)
+        damage = self._choose_base(arena_file, version)
         meta = arena_file.meta
         arena = arena_file.open()
-        logged = meta.logged + self._replay(arena, meta.version + 1, version + 1)
+        logged = meta.logged + self._replay(arena, meta.version + 1, version + 1, damage)
         meta = replace(meta, version=version, contents=arena.describe(), logged=logged)
         arena.close()
         arena_file.commit(meta)
 
-    def _choose_base(self, arena_file: HeldArena, version: int) -> None:
-        """Leave the arena at the newest version, not above this one, that needs the least replay."""
+    def _choose_base(self, arena_file: HeldArena, version: int) -> DamagedFile | None:
+        """Leave the arena at the newest version, not above this one, that needs the least replay.
+
+        A damaged snapshot that was passed over is told of, should there be no other way.
+        """
         own = arena_file.meta.version if arena_file.is_whole and arena_file.meta.version <= version else None
         if own == version:
-            return
-        newest = self._history.newest_snapshot(version)
-        if own is not None and own >= (BEFORE_ALL if newest is None else newest):
-            return
-        arena_file.reset(Meta())
-        if newest is not None:
-            contents = self._history.restore(newest, arena_file.path)
+            return None
+        damage = None
+        for newest in self._history.snapshots(version):
+            if own is not None and own >= newest:
+                return damage
+            try:
+                snapshot = self._history.snapshot(newest)
+            except DamagedFile as error:  # an older one may do as well, if the log goes so far
+                damage = damage or error
+                continue
+            arena_file.reset(Meta())
+            contents = self._history.restore(newest, snapshot, arena_file.path)
             arena_file.commit(Meta(newest, contents, snapshot=newest))
+            return damage
+        if own is None:
+            arena_file.reset(Meta())
+        return damage
 
     def _step(self, arena: Arena, packets: list[Packet]) -> list[Packet]:
         """A step; the one in which the job changes makes another engine of the one that was."""
         engine, new = self._engine(arena), _told(packets, JOB)
         if new is None:
             return self._stepped(engine, packets)
-        before, job = self._job(arena), job_at(self.settings.checkpoint, new, self.job)
+        before, job = self._job(arena), job_at(self.settings.checkpoint, new, self.job, self.code)
         had = {port.number for port in before.ports}
         rows = [packet for packet in packets if packet.cargo is Cargo.ROWS and packet.order >= CHANGE * CHUNKS]
         seeds = [packet for packet in rows if packet.port not in had]  # other ports of the same tables have them
@@ -151,10 +173,15 @@ class Keeper:
         if facts:
             yield Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts_body(dict(facts)))
 
-    def _runs(self, arena_file: HeldArena, packets: list[Packet]) -> bool:
+    def _runs(self, arena_file: HeldArena, batch: int, packets: list[Packet]) -> bool:
         """Whether the job has this level by now."""
         is_old = self.level <= self.job.levels or arena_file.meta.version > BEFORE_ALL
-        return is_old or self._is_first(packets) or self._history.has_begun
+        return is_old or self._is_first(packets) or self._history.has_begun or self.level <= self._levels_before(batch)
+
+    def _levels_before(self, batch: int) -> int:
+        """How many levels the job had in the batch before, by Spark's record: a shard may have lost all of its own."""
+        offset = offset_of(self.settings.checkpoint, batch - 1)
+        return 0 if offset is None else job_at(self.settings.checkpoint, offset.job, self.job, None).levels
 
     def _is_first(self, packets: list[Packet]) -> bool:
         """Whether the job gets this level only now."""
@@ -162,7 +189,7 @@ class Keeper:
         return levels is not None and self.level > levels
 
     def _job(self, arena: Arena) -> Job:
-        return job_at(self.settings.checkpoint, int(arena.array("job", (1,))[0]), self.job)
+        return job_at(self.settings.checkpoint, int(arena.array("job", (1,))[0]), self.job, self.code)
 
     def _engine(self, arena: Arena) -> Engine:
         return self.make_engine(self._job(arena), self.level, self.shard, arena)
@@ -176,22 +203,32 @@ class Keeper:
                 if packet.cargo is Cargo.CHANGES:
                     changes[packet.name] = changes.get(packet.name, 0) + packet.batch().num_rows
             operators = engine.metrics()
-            body = told_body({"operators": operators, "changes": changes, "early": engine.early_counts()})
+            told = {"operators": operators, "changes": changes, "early": engine.early_counts()}
+            body = told_body(told | {"failures": engine.failures.items()})
             facts = facts_body(totals(operators) | {"failures": engine.failures.total})
             made = [
                 *made,
                 Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, body),
                 Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts),
+                *(self._partitions(engine, packets) if self.level == 1 and self.shard == 0 else ()),
             ]
         return made
 
-    def _replay(self, arena: Arena, first: int, batch: int) -> int:
+    def _partitions(self, engine: Shard, packets: list[Packet]) -> Iterator[Packet]:
+        """Who watches silent streams wants to know the clocks of partitions, and which of them had rows."""
+        for stream, clocks in engine.partitions.items():
+            splits = [packet.told() for packet in packets if packet.cargo is Cargo.SPLIT and packet.name == stream]
+            heard = sorted({name for facts in splits for name in facts.get("partitions", ())})
+            body = told_body({"stream": stream, "clocks": clocks, "heard": heard})
+            yield Packet(0, self.shard, Cargo.FACTS, PARTITIONS, -1, self.shard, body)
+
+    def _replay(self, arena: Arena, first: int, batch: int, damage: DamagedFile | None) -> int:
         """Steps over the log of the batches before this one, their answers long given; the bytes replayed."""
         size = 0
         for number in range(first, batch):
             packets = self._history.log(number)
             if packets is None:
-                raise SashError(
+                raise damage or SashError(
                     f"the checkpoint {self.settings.checkpoint.place} has no record of batch {number}"
                     f" for shard {self.shard} of level {self.level}",
                     "start again with a new checkpoint folder",
@@ -204,9 +241,10 @@ class Keeper:
         """Make the batch durable: a snapshot when that is less to write, or is due; else the log."""
         meta = replace(meta, contents=arena.describe(), logged=meta.logged + _size(packets))
         is_due = meta.version - meta.snapshot >= self.settings.snapshot_every
-        if not is_due and meta.logged < arena.size:
-            self._history.put_log(meta.version, packets)
-            return meta
+        if meta.logged < arena.size:
+            self._history.put_log(meta.version, packets)  # also beside a snapshot that is due: one of the two may be lost
+            if not is_due:
+                return meta
         self._history.put_snapshot(meta.version, arena_file.path, meta.contents)
         self._history.forget(meta.version - self.settings.retain)
         return replace(meta, snapshot=meta.version, logged=0)
@@ -215,17 +253,27 @@ class Keeper:
         """Write what is for the outside; keep the rest, and add the facts of this step."""
         told = [packet for packet in made if packet.cargo is not Cargo.CHANGES or not is_trial(packet.name)]
         written = write_outputs(self.settings.output, batch, self.shard, told, self._job(arena).twins)
-        facts = written.facts() | {"state": arena.used, JOB: int(arena.array("job", (1,))[0])}
+        facts = written.facts() | _lost(told) | {"state": arena.used, JOB: int(arena.array("job", (1,))[0])}
         if self.level == 1 and self.shard == 0:
             facts |= _input_facts(packets)
         report = Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts_body(facts))
-        return [*written.rest, report]
+        return [*written.rest, *written.told(self.shard), report]
 
 
 def _told(packets: list[Packet], name: str) -> int | None:
     """What a control event says."""
     facts = (packet.facts() for packet in packets if packet.cargo is Cargo.CONTROL)
     return next((fact[name] for fact in facts if name in fact), None)
+
+
+def _lost(packets: list[Packet]) -> dict[str, int | None]:
+    """Rows of every stream that were late, or could not be read."""
+    facts: dict[str, int | None] = {}
+    for packet in packets:
+        if packet.cargo in LOST:
+            name = f"{LOST[packet.cargo]}{packet.name}"
+            facts[name] = (facts.get(name) or 0) + packet.batch().num_rows
+    return facts
 
 
 def _size(packets: list[Packet]) -> int:

@@ -6,6 +6,7 @@ the splits to read, the first arrival time, and the control events. So a batch i
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -17,10 +18,11 @@ from sash.logical.streams import Stamp, StreamSpec
 from sash.physical.job import Job
 from sash.runtime.observing import StreamObserver
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body, told_body
-from sash.runtime.packing import NO_DEAD, pack_split, to_everyone
+from sash.runtime.packing import CHANGE, NO_DEAD, pack_split, to_everyone
 from sash.sources.read import read
 from sash.sources.splits import Place, Split
 from sash.spark.folder import Folder
+from sash.spark.sealed import SealedFolder
 
 TASK_ROWS = 100_000  # small splits are read together, up to so many rows
 TASK_SPLITS = 16
@@ -28,7 +30,6 @@ SMALL_ROWS = 10_000  # a split of so few rows is not worth a task of its own
 TABLES = "tables"  # the folder of changes of tables
 NOT_FACTS = ("stream", "tables")  # of an event, what is told in other ways
 SAMPLE = "sample"  # the name of what tasks tell of the rows that they read
-CHANGE = 1 << 20  # changes of tables come after all splits of a batch
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Offset:
     is_end: bool = False
     until: int | None = None  # the limit that the shards know of
     job: int = 0  # the version of the job that runs in the batch
+    listed: dict[str, str] = field(default_factory=dict)  # which files of every stream are known (`file_chain.py`)
 
     def to_json(self) -> dict[str, Any]:
         plain = {member.name: getattr(self, member.name) for member in fields(self)}
@@ -59,14 +61,31 @@ class Offset:
         return Offset(**data | {"places": places, "splits": splits, "events": tuple(data["events"])})
 
 
-def offset_of(checkpoint: Folder, batch: int) -> Offset | None:
+def spark_folder(checkpoint: SealedFolder) -> Folder:
+    """Spark's own checkpoint: its offsets and commits."""
+    return checkpoint.plain.child("spark")
+
+
+def offset_of(checkpoint: SealedFolder, batch: int) -> Offset | None:
     """Our offset in Spark's log; it is that of the first source."""
-    data = checkpoint.child("spark", "offsets").read(str(batch))
+    data = spark_folder(checkpoint).child("offsets").read(str(batch))
     for line in bytes(data).decode().splitlines() if data is not None else ():
         found = json.loads(line) if line.startswith("{") else {}
         if "places" in found and "seen" in found:
             return Offset.from_json(found)
     return None
+
+
+def newest_offset(checkpoint: SealedFolder) -> Offset:
+    """That of the last batch that has begun."""
+    names = spark_folder(checkpoint).child("offsets").names()
+    return offset_of(checkpoint, max((int(name) for name in names if name.isdigit()), default=-1)) or Offset()
+
+
+def identity_of(checkpoint: SealedFolder, batch: int) -> str:
+    """What tells a batch from another of the same number: a digest of all that it brings. Empty if it is not on record."""
+    data = spark_folder(checkpoint).child("offsets").read(str(batch))
+    return "" if data is None else hashlib.sha256(data).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -102,14 +121,14 @@ def shares(job: Job, offset: Offset) -> list[Share]:
     return [first, *(Share(tuple(group), job=offset.job) for group in groups[1:])]
 
 
-def packets_of(job: Job, share: Share, checkpoint: Folder) -> Iterator[Packet]:
+def packets_of(job: Job, share: Share, checkpoint: SealedFolder) -> Iterator[Packet]:
     """Read and pack."""
     observers: dict[str, StreamObserver] = {}
     for order, event in enumerate(share.events):
         facts = {key: value for key, value in event.items() if key not in NOT_FACTS}
         yield from to_everyone(job, Cargo.CONTROL, event.get("stream", ""), order, facts_body(facts))
         for table, file in event.get("tables", {}).items():
-            yield from _table_change(job, table, order, checkpoint.child(TABLES).read(file))
+            yield from _table_change(job, table, order, checkpoint.child(TABLES).demand(file))
     for placed in share.splits:
         stream = job.stream(placed.split.stream)
         result = read(stream, placed.split)
@@ -123,10 +142,10 @@ def sample(seen: StreamObserver) -> Packet:
     return Packet(OUTSIDE, 0, Cargo.FACTS, SAMPLE, -1, 0, told_body({"stream": seen.spec.name, **seen.packed()}))
 
 
-def _table_change(job: Job, table: str, order: int, data: pa.Buffer | None) -> Iterator[Packet]:
+def _table_change(job: Job, table: str, order: int, data: pa.Buffer) -> Iterator[Packet]:
     """A change of a table, or all its rows; of one that nobody reads, nothing."""
     stream = next((stream for stream in job.streams if stream.name == table), None)
-    if stream is not None and data is not None:
+    if stream is not None:
         with pa.ipc.open_stream(data) as reader:
             yield from pack_split(job, stream, CHANGE + order, reader.read_next_batch(), NO_DEAD, None)
 

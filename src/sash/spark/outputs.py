@@ -4,34 +4,50 @@
     <output>/<stream>.late.parquet/…                                     rows that came too late
     <output>/<stream>.dead.parquet/…                                     lines that could not be read, with the reason
 
-A batch that is answered again replaces its files by equal ones, so a plain reader of a folder sees each change once.
+A batch that is answered again replaces its files by equal ones. With its answer a shard tells which files it wrote; the driver
+puts that down in the manifest (`ledger.py`), and merges small files later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sash.physical.job import Job, View
-from sash.runtime.packets import OUTSIDE, Cargo, Packet, changes_schema
+from sash.errors import SashError
+from sash.file_names import file_name
+from sash.physical.job import View
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, changes_schema, told_body
 from sash.spark.folder import Folder
+from sash.spark.manifest import Part
+from sash.spark.output_files import put_rows, shard_file
 
 ENDINGS = {Cargo.CHANGES: "changes", Cargo.LATE: "late", Cargo.DEAD: "dead"}
 EMPTY = "batch-none.parquet"  # no rows: gives the folder its schema before the first change
+WRITTEN = "written"  # the name of what a shard tells of its files
+
+Parts = Mapping[str, Sequence[Part]]  # by the names of their folders
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written, in rows, and the packets that were not for a file."""
+    """What was written, in rows and in files, and the packets that were not for a file."""
 
     rows: dict[Cargo, int]
     rest: list[Packet]
+    files: dict[str, list[Part]] = field(default_factory=dict)
 
     def facts(self) -> dict[str, int | None]:
         return {ending: self.rows[cargo] for cargo, ending in ENDINGS.items()}
+
+    def told(self, shard: int) -> list[Packet]:
+        """The files, for the driver."""
+        if not self.files:
+            return []
+        body = told_body({name: [part.to_json() for part in parts] for name, parts in self.files.items()})
+        return [Packet(OUTSIDE, shard, Cargo.FACTS, WRITTEN, -1, shard, body)]
 
 
 def write_outputs(
@@ -45,79 +61,54 @@ def write_outputs(
             groups.setdefault((packet.cargo, packet.name), []).append(packet.batch())
         else:
             rest.append(packet)
-    rows = dict.fromkeys(ENDINGS, 0)
+    written = Written(dict.fromkeys(ENDINGS, 0), rest)
     for (cargo, name), batches in groups.items():
         table = pa.Table.from_batches(batches)
-        rows[cargo] += table.num_rows
+        written.rows[cargo] += table.num_rows
         for twin in (twins or {}).get(name, (name,)) if cargo is Cargo.CHANGES else (name,):
             if table.num_rows:
-                _put(folder_of(output, twin, cargo), f"batch-{batch:08d}-shard-{shard:03d}.parquet", table)
-    return Written(rows, rest)
+                place = output_name(twin, cargo)
+                part = put_rows(output.child(place), shard_file(batch, shard), batch, table)
+                written.files.setdefault(place, []).append(part)
+    return written
 
 
-def folder_of(output: Folder, name: str, cargo: Cargo) -> Folder:
-    return output.child(f"{name}.{ENDINGS[cargo]}.parquet")
+def told_files(told: Iterable[Packet]) -> Parts:
+    """The files that the shards say they wrote in a batch."""
+    found: dict[str, list[Part]] = {}
+    for packet in told:
+        if packet.cargo is Cargo.FACTS and packet.name == WRITTEN:
+            for name, parts in packet.told().items():
+                found.setdefault(name, []).extend(map(Part.from_json, parts))
+    return found
 
 
-def prepare_outputs(output: Folder, job: Job) -> None:
-    """Begin anew: nothing of an earlier run stays, and folders of changes can be read before the first change."""
-    for view in job.views:
-        prepare_view(output, view)
-    for stream in job.streams:
-        for cargo in (Cargo.LATE, Cargo.DEAD):
-            _clear(folder_of(output, stream.name, cargo))
+def are_there(output: Folder, told: Iterable[Packet]) -> bool:
+    """Whether the files of an answer are where they were written."""
+    return all(output.child(name).size(part.file) == part.size for name, parts in told_files(told).items() for part in parts)
 
 
-def prepare_view(output: Folder, view: View) -> None:
-    folder = folder_of(output, view.name, Cargo.CHANGES)
-    _clear(folder)
-    _put(folder, EMPTY, changes_schema(view.schema).empty_table())
+def output_name(name: str, cargo: Cargo) -> str:
+    """The folder of an output, which is its name in the manifest."""
+    return f"{file_name(name)}.{ENDINGS[cargo]}.parquet"
 
 
-def begin_changes(output: Folder, view: View, batch: int) -> None:
-    """The changes of a view begin with a batch; what is there of earlier ones was another's of the same name."""
-    folder = folder_of(output, view.name, Cargo.CHANGES)
-    for name in folder.names():
-        if name != EMPTY and name.startswith("batch-") and _batch_of(name) < batch:
-            folder.delete(name)
-    _put(folder, EMPTY, changes_schema(view.schema).empty_table())
+def is_changes(output: str) -> bool:
+    return output.endswith(f".{ENDINGS[Cargo.CHANGES]}.parquet")
 
 
-def copy_changes(output: Folder, view: View, other: View, before: int) -> None:
-    """Give another view, of the same spec, the changes of all batches before one."""
-    mine, theirs = (folder_of(output, which.name, Cargo.CHANGES) for which in (view, other))
-    for name in mine.names():
-        data = mine.read(name) if name != EMPTY and _batch_of(name) < before else None
-        if data is not None:
-            theirs.put(name, [data])
-
-
-def _clear(folder: Folder) -> None:
-    for name in folder.names():
-        if name.startswith("batch-"):
-            folder.delete(name)
-
-
-def read_changes(output: Folder, view: View, before: int | None = None) -> pa.Table:
-    """The changes of all batches, or of those before one."""
-    folder = folder_of(output, view.name, Cargo.CHANGES)
-    names = [name for name in folder.names() if name != EMPTY and (before is None or _batch_of(name) < before)]
-    tables = [changes_schema(view.schema).empty_table()]
-    for name in names:
-        tables.append(pq.read_table(pa.BufferReader(folder.read(name))))
-    return pa.concat_tables(tables)
+def put_empty(output: Folder, view: View) -> None:
+    """Let the changes of a view be read before the first one."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(changes_schema(view.schema).empty_table(), sink)
+    data, folder = sink.getvalue(), output.child(output_name(view.name, Cargo.CHANGES))
+    folder.put(EMPTY, [data])
+    if folder.size(EMPTY) != data.size:  # the manifest does not know of it, and plain readers would stumble over it
+        raise SashError(f"the store did not keep the file {folder.place}/{EMPTY}", "see to the store, and start again")
 
 
 def write_answer(output: Folder, view: View, answer: pa.Table) -> None:
     """The answer of a view as one file."""
-    _put(output, f"{view.name}.parquet", answer)
-
-
-def _batch_of(name: str) -> int:
-    return int(name.split("-")[1])
-
-
-def _put(folder: Folder, name: str, table: pa.Table) -> None:
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    folder.put(name, [sink.getvalue()])
+    pq.write_table(answer, sink)
+    output.put(f"{file_name(view.name)}.parquet", [sink.getvalue()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +33,7 @@ LOCAL_CONFIGURATION = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }  # fmt: skip
 
+Told = TypeVar("Told")
 MakeStage = Callable[[int], MapArrow]  # of a level
 
 
@@ -47,6 +49,14 @@ def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
     finally:
         for key, old in before.items():
             spark.conf.unset(key) if old is None else spark.conf.set(key, old)
+
+
+def on_workers(spark: SparkSession | None, work: Callable[[], Told]) -> list[Told]:
+    """Let tasks, as many as run at once, do something where they are; without Spark, it is done here."""
+    if spark is None:
+        return [work()]
+    count = spark.sparkContext.defaultParallelism
+    return list(spark.sparkContext.parallelize(range(count), count).map(lambda _: work()).collect())
 
 
 def streaming(

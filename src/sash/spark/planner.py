@@ -11,18 +11,23 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sash.errors import SashError
 from sash.logical.streams import StreamSpec
 from sash.physical.job import Job
 from sash.schema import END
 from sash.sources.options import compression
 from sash.sources.splits import Place, Split, plan
-from sash.spark.checkpoint import events_after
+from sash.spark.checkpoint import check_events, events_after
+from sash.spark.epochs import check_epoch
+from sash.spark.file_chain import FileChain, is_begun_by
 from sash.spark.files import SeenFiles
 from sash.spark.jobs import job_at
 from sash.spark.offsets import Offset, is_stamped
+from sash.spark.sealed import WAY_OUT
 from sash.spark.settings import Settings
 
 LEAST_SHARE = 1 << 20  # bytes of a stream in a batch
@@ -41,10 +46,13 @@ class Planner:
         self._files: dict[str, SeenFiles] = {}
         self._is_bounded = False
         self._looked = 0.0
+        self._is_checked = False
+        self._chains: dict[str, FileChain] = {}
+        self._fence = partial(check_epoch, settings.checkpoint, settings.epoch)
         self._use(job)
 
     def job_at(self, version: int) -> Job:
-        return job_at(self._settings.checkpoint, version, self._first_job)
+        return job_at(self._settings.checkpoint, version, self._first_job, None)
 
     def _use(self, job: Job) -> None:
         """Plan for this job from now on; files of streams that it reads for the first time are looked for."""
@@ -52,7 +60,7 @@ class Planner:
         folder, base = self._settings.checkpoint.child("files"), Path(self._settings.base)
         for stream in job.streams:
             if is_file_stream(stream, self._settings.frames) and stream.name not in self._files:
-                self._files[stream.name] = SeenFiles(folder, stream, base)
+                self._files[stream.name] = SeenFiles(folder, stream, base, self._fence)
                 self._looked = 0.0
 
     def look_once(self) -> None:
@@ -62,10 +70,17 @@ class Planner:
 
     def next(self, start: Offset) -> Offset:
         """The offset after the next batch; `start` itself when there is nothing to do."""
-        if start.is_end:
+        following = start if start.is_end else self._next(start)
+        if following is start:
             return start
+        self._fence()
+        listed = {name: self._chains.setdefault(name, FileChain()).of(seen.files) for name, seen in self._files.items()}
+        return replace(following, listed=start.listed | listed)
+
+    def _next(self, start: Offset) -> Offset:
         self._use(self.job_at(start.job))
         self._look_again()
+        self._check(start)
         asked = tuple(events_after(self._settings.checkpoint, start.seen))
         changes = [place for place, event in enumerate(asked) if "job" in event]
         if changes[:1] == [0] and not self._plan_tables(start)[1]:
@@ -83,6 +98,19 @@ class Planner:
         if self._is_bounded and self._settings.flush:
             return replace(offset, is_end=True)
         return offset if asked else start
+
+    def _check(self, start: Offset) -> None:
+        """Once: what the offset speaks of is on record."""
+        if not self._is_checked:
+            check_events(self._settings.checkpoint, start.seen)
+            for name, seen in self._files.items():
+                if name in start.listed and not is_begun_by(seen.files, start.listed[name]):
+                    raise SashError(
+                        f'the checkpoint {self._settings.checkpoint.place} has lost the list of the files of stream "{name}",'
+                        " and those that are there are not the ones that were read",
+                        WAY_OUT,
+                    )
+            self._is_checked = True
 
     def _changed(self, start: Offset, event: dict[str, Any]) -> Offset:
         """Views come and go between two batches of rows: theirs brings nothing else."""

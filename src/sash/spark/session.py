@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +15,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sash.errors import SashError
+from sash.spark.own_folder import log_file
 
 OLDEST_JAVA = 17
+TRIES = 4  # of a task, as on clusters
 USUAL_FOLDERS = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/opt", "/Library/Java/JavaVirtualMachines")
 
 CONFIGURATION = {
@@ -34,18 +36,23 @@ CONFIGURATION = {
 
 
 def local_session(cores: str = "*") -> SparkSession:
-    """The session of this process, or a new one on this machine; `cores` as in Spark's local[...]."""
+    """The session of this process, or a new one on this machine; `cores` as in Spark's local[...].
+
+    Spark would give a query up with the first worker that dies, unless it is told how often a task may be tried.
+    """
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
     _set_environment()
-    builder = SparkSession.builder.appName("sash").master(f"local[{cores}]")
+    builder = SparkSession.builder.appName("sash").master(f"local[{cores if ',' in cores else f'{cores},{TRIES}'}]")
     for key, value in CONFIGURATION.items():
         builder = builder.config(key, value)
-    log = Path(tempfile.gettempdir()) / f"sash-spark-{os.getpid()}.log"
+    log = log_file()
     try:
         with _errors_into(log):
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
+        atexit.register(log.unlink, missing_ok=True)
+        return session
     except Exception as failure:
         raise SashError(f"Spark does not start: {failure}", f"its own words are in {log}") from failure
 

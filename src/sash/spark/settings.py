@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import base64
+import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from pyspark import cloudpickle
-
 from sash.physical.job import Job
+from sash.physical.read_plan import from_data, json_object
+from sash.physical.write_plan import to_data
 from sash.spark.folder import Folder
+from sash.spark.sealed import SealedFolder
 
 BATCH_BYTES = 32 << 20  # of input a batch, all streams together
 SNAPSHOT_EVERY = 20  # batches, at the latest
@@ -18,12 +20,12 @@ RETAIN = 3  # batches before the newest one that can still be answered again
 
 @dataclass(frozen=True)
 class Settings:
-    """Fixed for one run of a checkpoint; picklable, as all tasks get it."""
+    """Fixed for one run of a checkpoint; plain data, as all tasks get it."""
 
     base: str  # relative paths of sources start here
-    checkpoint: Folder
+    checkpoint: SealedFolder
     output: Folder
-    arenas: Path  # on every host, its own
+    arenas: Path  # the name of a folder that every machine has for itself (`arenas.py`), or a full path
     frames: frozenset[str] = frozenset()  # streams that come as DataFrames: their options are not for us
     batch_rows: int | None = None
     batch_bytes: int = BATCH_BYTES
@@ -31,13 +33,20 @@ class Settings:
     until: int | None = None
     snapshot_every: int = SNAPSHOT_EVERY
     retain: int = RETAIN
+    epoch: int = 0  # of the driver (`epochs.py`)
+
+
+OPTION = tuple[Job, Settings]
 
 
 def to_text(job: Job, settings: Settings) -> str:
     """Job and settings as one option of the Spark source."""
-    return base64.b64encode(cloudpickle.dumps((job, settings))).decode()
+    return json.dumps(to_data((job, settings), OPTION))
 
 
+@lru_cache(maxsize=4)
 def from_text(text: str) -> tuple[Job, Settings]:
-    job, settings = cloudpickle.loads(base64.b64decode(text))
+    """The source reads and packs rows; it calls no code of the user."""
+    where = "the option of Spark's source"
+    job, settings = from_data(json_object(text.encode(), where), OPTION, where, None)
     return job, settings

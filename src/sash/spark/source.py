@@ -76,7 +76,7 @@ class SashReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
         from sash.spark.wire import to_batches
 
         first, settings = from_text(self._text)
-        job = job_at(settings.checkpoint, partition.value.job, first)
+        job = job_at(settings.checkpoint, partition.value.job, first, None)
         return to_batches(packets_of(job, partition.value, settings.checkpoint))
 
 

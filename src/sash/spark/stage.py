@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from sash.physical.job import Job
+from sash.physical.read_plan import Code
 from sash.runtime.packets import Packet
 from sash.spark.keeper import Keeper, MakeEngine
 from sash.spark.settings import Settings
@@ -22,12 +23,12 @@ BATCH_ID = "streaming.sql.batchId"
 MapArrow = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine) -> MapArrow:
+def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, code: Code) -> MapArrow:
     """The function that runs every shard of a level in a batch of the query."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = _context()
-        keeper = Keeper(job, settings, make_engine, level, context.partitionId())
+        keeper = Keeper(job, settings, make_engine, level, context.partitionId(), code)
         mine, others = _sorted_out(batches, level)
         answer = keeper.answer(int(context.getLocalProperty(BATCH_ID) or 0), mine)
         yield from to_batches([*others, *answer])
@@ -35,11 +36,11 @@ def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine) -> 
     return run
 
 
-def looking_stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, version: int) -> MapArrow:
+def looking_stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, code: Code, version: int) -> MapArrow:
     """The function that asks every shard of a level what it would say, as it is after a batch; nothing is kept."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keeper = Keeper(job, settings, make_engine, level, _context().partitionId())
+        keeper = Keeper(job, settings, make_engine, level, _context().partitionId(), code)
         mine, others = _sorted_out(batches, level)
         yield from to_batches([*others, *keeper.look(version, mine)])
 

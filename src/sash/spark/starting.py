@@ -18,11 +18,15 @@ POLL = 0.05  # seconds
 
 
 def started(writer: DataStreamWriter) -> StreamingQuery:
-    """The query, once its sources have answered, or failed in another way: who waits for it will be told."""
+    """The query, once its sources have answered; what it failed with, if it did before that."""
     for _ in range(ATTEMPTS):
         query = writer.start()
         while query.isActive and query.status["message"].startswith(STARTING):
             time.sleep(POLL)
-        if query.isActive or TOO_LATE not in str(query.exception()):
+        failure = None if query.isActive else query.exception()
+        if failure is None:  # it runs, or has come to its end already
+            return query
+        if TOO_LATE not in str(failure):
             break
-    return query
+    assert failure is not None
+    raise failure

@@ -13,8 +13,8 @@ from sash.physical.choose import Choice
 from sash.physical.job import Job, View
 from sash.runtime.live import LiveView
 from sash.spark.checkpoint import Checkpoint, events_after
-from sash.spark.jobs import read_job
 from sash.spark.keeper import JOB, LEVELS, SINCE
+from sash.spark.offsets import newest_offset
 from sash.spark.trials import Trials, has_trials, with_trials, without_trials
 from sash.spark.versions import Facts, Versions
 
@@ -32,8 +32,8 @@ class Steering:
         self._wanted: dict[str, Choice] = {}  # how the views that are tried would run
         self._choices: dict[str, Choice] = {}  # how the views that were planned anew run
         if number := versions.newest:
-            version = read_job(checkpoint.folder, number)
-            self.first, self.newest = read_job(checkpoint.folder, 0).job, version.job
+            version = versions.read(number)
+            self.first, self.newest = versions.read(0).job, version.job
             self._choices = dict(version.choices)
 
     def choice_of(self, view: str) -> Choice | None:
@@ -43,10 +43,11 @@ class Steering:
     def begin(self) -> None:
         """A query is about to start: what an earlier one tried is given up, and what it put down without asking is asked for."""
         with self.lock:
-            if (number := self._versions.newest) and not read_job(self._checkpoint.folder, number).sql:
-                asked = max((event.get(JOB, 0) for event in events_after(self._checkpoint.folder, 0)), default=0)
-                if asked < number:
-                    self._checkpoint.ask({JOB: number, LEVELS: self.newest.levels, "tables": {}})
+            if number := self._versions.newest:
+                folder, begun = self._checkpoint.folder, newest_offset(self._checkpoint.folder)
+                asked = max((event.get(JOB, 0) for event in events_after(folder, begun.seen)), default=0)
+                if max(asked, begun.job) < number:
+                    self._ask(number, self._versions.read(number - 1).job, self._versions.read(number).tables)
             if not self._trials.since:
                 self._end_trials()
 
@@ -101,9 +102,13 @@ class Steering:
     def _ask_for(self, job: Job, sql: str = "", fresh: Job | None = None, files: Mapping[str, str] | None = None) -> int:
         """Put a version of the job down, then the event that brings it; its number."""
         before, self.newest = self.newest, job
-        number = self._versions.add(before, job, sql, fresh, self._choices)
-        self._checkpoint.ask({JOB: number, LEVELS: before.levels, "tables": dict(files or {})})
+        number = self._versions.add(before, job, sql, fresh, self._choices, files or {})
+        self._ask(number, before, files or {})
         return number
+
+    def _ask(self, number: int, before: Job, tables: Mapping[str, str]) -> None:
+        """Let a version that is on record follow the one before it."""
+        self._checkpoint.ask({JOB: number, LEVELS: before.levels, "tables": dict(tables)})
 
 
 def _is_kept(name: str, before: Job, job: Job) -> bool:

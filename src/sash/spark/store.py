@@ -4,22 +4,26 @@
     answers/N     what the shard answered
     snapshots/N   the arena after batch N: a line of JSON, then the file, compressed
 
+N is the number of the batch and a digest of what it brings, by Spark's record. So two drivers that meant different
+batches by one number never write one file, and only the files of batches that are on record are ever read.
+
 For every batch there is a log or a snapshot, whichever is smaller to write, so the state after any of the last
-batches can be made again: the newest snapshot before it, then the log.
+batches can be made again: the newest snapshot before it, then the log. An answer can be made again too, so one that is
+damaged is as good as none.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from sash.runtime.packets import Packet
-from sash.spark.folder import Folder
+from sash.spark.sealed import DamagedFile, SealedFolder
 from sash.spark.wire import from_bytes, to_bytes
 
 CODEC = "lz4"
@@ -30,53 +34,78 @@ PIECE = 8 << 20  # bytes of an arena that are compressed at once
 class History:
     """Log, answers and snapshots of a shard."""
 
-    folder: Folder
+    folder: SealedFolder
+    identity: Callable[[int], str] = lambda batch: ""  # of a batch; empty where there is no record of it, or no more
 
     def answer(self, batch: int) -> list[Packet] | None:
-        return _packets(self.folder.child("answers").read(_name(batch)))
+        try:
+            return _packets(self._read("answers", batch))
+        except DamagedFile:
+            return None
 
     def log(self, batch: int) -> list[Packet] | None:
-        return _packets(self.folder.child("log").read(_name(batch)))
+        return _packets(self._read("log", batch))
 
     def put_answer(self, batch: int, packets: list[Packet]) -> None:
-        self.folder.child("answers").put(_name(batch), to_bytes(packets))
+        self.folder.child("answers").put(self._name(batch), to_bytes(packets), durable=False)
 
     def put_log(self, batch: int, packets: list[Packet]) -> None:
-        self.folder.child("log").put(_name(batch), to_bytes(packets))
+        self.folder.child("log").put(self._name(batch), to_bytes(packets))
 
     def put_snapshot(self, batch: int, arena: Path, contents: str) -> None:
-        self.folder.child("snapshots").put(_name(batch), _pack(arena, contents))
+        self.folder.child("snapshots").put(self._name(batch), _pack(arena, contents))
 
-    def newest_snapshot(self, batch: int) -> int | None:
-        """The newest snapshot of this batch or an earlier one."""
-        return max((number for number in self._numbers("snapshots") if number <= batch), default=None)
+    def snapshots(self, batch: int) -> list[int]:
+        """The batches, up to this one, that have a snapshot; the newest first."""
+        numbers = {_number(name) for name in self._names("snapshots") if _number(name) <= batch}
+        return [number for number in sorted(numbers, reverse=True) if self._found("snapshots", number)]
 
     @property
     def has_begun(self) -> bool:
-        return bool(self._numbers("snapshots") or self._numbers("log"))
+        return bool(self._names("snapshots") or self._names("log"))
 
-    def restore(self, batch: int, arena: Path) -> str:
+    def snapshot(self, batch: int) -> pa.Buffer:
+        return self.folder.child("snapshots").demand(self._found("snapshots", batch) or self._name(batch))
+
+    def restore(self, batch: int, snapshot: pa.Buffer, arena: Path) -> str:
         """Fill the file with the snapshot of a batch; the table of contents."""
-        data = self.folder.child("snapshots").read(_name(batch))
-        assert data is not None
-        return _unpack(data, arena)
+        folder = self.folder.child("snapshots")
+        try:
+            return _unpack(snapshot, arena)
+        except (ValueError, KeyError, pa.ArrowException) as error:
+            raise DamagedFile(folder.place, self._name(batch), str(error)) from error
 
     def forget(self, needed: int) -> None:
         """Delete what nobody can ask for who asks for the batch `needed` or a later one."""
-        base = self.newest_snapshot(needed - 1)
+        base = max(self.snapshots(needed - 1), default=None)
         if base is None:
             return
         for kind, first in (("answers", needed), ("log", base + 1), ("snapshots", base)):
-            for number in self._numbers(kind):
-                if number < first:
-                    self.folder.child(kind).delete(_name(number))
+            for name in self._names(kind):
+                if _number(name) < first:
+                    self.folder.child(kind).delete(name)
 
-    def _numbers(self, kind: str) -> list[int]:
-        return [int(name) for name in self.folder.child(kind).names()]
+    def _read(self, kind: str, batch: int) -> pa.Buffer | None:
+        name = self._name(batch) if self.identity(batch) else self._found(kind, batch)
+        return None if name is None else self.folder.child(kind).read(name)
+
+    def _name(self, batch: int) -> str:
+        identity = self.identity(batch)
+        return f"{batch:08d}-{identity}" if identity else f"{batch:08d}"
+
+    def _found(self, kind: str, batch: int) -> str | None:
+        """The file of a batch; of one that Spark has no record of any more, the only one there is."""
+        names = [name for name in self._names(kind) if _number(name) == batch]
+        if self.identity(batch):
+            return self._name(batch) if self._name(batch) in names else None
+        return names[0] if len(names) == 1 else None
+
+    def _names(self, kind: str) -> list[str]:
+        return [name for name in self.folder.child(kind).names() if name[:8].isdigit()]
 
 
-def _name(batch: int) -> str:
-    return f"{batch:08d}"
+def _number(name: str) -> int:
+    return int(name[:8])
 
 
 def _packets(data: pa.Buffer | None) -> list[Packet] | None:
@@ -100,10 +129,13 @@ def _unpack(data: pa.Buffer, arena: Path) -> str:
     view = memoryview(data)
     place = bytes(view[: 64 << 20]).index(b"\n") + 1
     header = json.loads(bytes(view[:place]))
+    written = 0
     with open(arena, "wb") as file:
         while place < len(view):
             size = int.from_bytes(view[place : place + 8], "little")
             packed = int.from_bytes(view[place + 8 : place + 16], "little")
-            file.write(codec.decompress(view[place + 16 : place + 16 + packed], size))
+            written += file.write(codec.decompress(view[place + 16 : place + 16 + packed], size))
             place += 16 + packed
+    if written != header["size"]:
+        raise ValueError(f"it holds {written} bytes of state, and speaks of {header['size']}")
     return str(header["contents"])

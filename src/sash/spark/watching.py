@@ -8,6 +8,7 @@ All of it can be added, whoever tells it first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,8 +20,9 @@ from sash.physical.job import Job
 from sash.runtime.metrics import JobMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import Cargo, Packet
+from sash.scalar.failures import Failures
 from sash.schema import SECOND
-from sash.spark.keeper import FIRST, GREATEST, METRICS
+from sash.spark.keeper import FIRST, GREATEST, LOST, METRICS
 from sash.spark.offsets import SAMPLE
 from sash.spark.trials import shown
 
@@ -33,6 +35,8 @@ class Watch:
         self._observers: dict[str, StreamObserver] = {}
         self._spans: dict[str, tuple[int, int]] = {}  # of every stream: its first and its greatest timestamp
         self._early: dict[str, tuple[int, int]] = {}
+        self._lost: dict[str, Counter[str]] = {}  # of every stream: rows that were late, or could not be read
+        self.failures = Failures()
         self.use(job)
 
     def use(self, job: Job) -> None:
@@ -55,6 +59,8 @@ class Watch:
                 if first is not None and last is not None:
                     had = self._spans.get(name, (first, last))
                     self._spans[name] = (min(first, had[0]), max(last, had[1]))
+                for what, prefix in LOST.items():
+                    self._lost.setdefault(name, Counter())[what.name.lower()] += fact.get(f"{prefix}{name}") or 0
 
     def _measure(self, packet: Packet, seconds: float) -> None:
         told = packet.told()
@@ -63,13 +69,16 @@ class Watch:
             view = self._metrics.view(name)
             view.changes += count
             view.wall.add(np.array([int(seconds * SECOND)]), count)
+        for reason, count, example in told["failures"]:
+            self.failures.count(reason, count, example)
         for id_, (early, left) in told["early"].items():
             had = self._early.get(id_, (0, 0))
             self._early[id_] = (had[0] + early, had[1] + left)
 
     def figures(self, job: Job) -> dict[str, Any]:
         """What operators, arcs and views have done, as plain data."""
-        return self._metrics.figures({view.name: view.spec for view in shown(job)})
+        figures = self._metrics.figures({view.name: view.spec for view in shown(job)})
+        return figures | {"streams": {one.name: {"late": 0, "dead": 0, **self._lost.get(one.name, {})} for one in job.streams}}
 
     def look_afresh(self) -> None:
         """From now on statistics are about rows that are still to come."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sash.errors import SashError, choices, nearest
+from sash.file_names import check_name
 from sash.logical.nodes import Plan
 from sash.logical.streams import StreamSpec
 from sash.logical.user_aggregates import UserAggregate
@@ -85,6 +86,7 @@ class Catalog:
         self.views.pop(name.lower(), None)
 
     def _put(self, entry: StreamSpec | ViewDefinition) -> None:
+        check_name(entry.name)
         if isinstance(entry, StreamSpec):
             self.streams[entry.name.lower()] = entry
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sash.errors import choices
+from sash.logical.times import with_own_time
 from sash.scalar.build import function_names
 from sash.sql.binder import bind
 from sash.sql.binder.aggregate_functions import is_aggregate
@@ -38,7 +39,8 @@ def define(statement: Definition, catalog: Catalog) -> bool:
 
 
 def _create_view(statement: CreateView, catalog: Catalog) -> None:
-    plan = bind(statement.query, catalog, statement.columns)
+    bound = bind(statement.query, catalog, statement.columns)
+    plan = with_own_time(bound) if statement.is_materialized else bound  # any other is text: it has its readers' time
     query = statement.query
     reads = frozenset(table.name.lower() for table in references(query.tree))
     view = ViewDefinition(statement.name.text, plan, query.source.sql, statement.is_materialized, reads)

@@ -18,6 +18,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sash.sql.nesting import check_nesting
 from sash.sql.places import Place, fault, mark
 from sash.sql.stream_syntax import give_window, is_in_parentheses, window_of
 from sash.sql.time_window_syntax import TimeWindowParser
@@ -177,6 +178,8 @@ class Sash(Spark):
 
 
 def tokenize(text: str) -> list[Token]:
+    if (half := _HALF_CHARACTER.search(text)) is not None:
+        raise fault(Place(half.start(), half.end()), "half of a character stands here", "decode the text as UTF-8")
     try:
         return Sash().tokenize(text)
     except TokenError as error:
@@ -190,7 +193,9 @@ def tokenize(text: str) -> list[Token]:
 def parse_expression(tokens: Sequence[Token], text: str) -> exp.Expr:
     """The tree of an expression that stands by itself."""
     with _told():
-        return QueryParser(dialect=Sash()).scalar(tokens, text)
+        tree = QueryParser(dialect=Sash()).scalar(tokens, text)
+    check_nesting(tree)
+    return tree
 
 
 def parse_query(tokens: Sequence[Token], text: str) -> exp.Query:
@@ -198,7 +203,9 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query:
     if not tokens:
         raise fault(Place(len(text), len(text) + 1), "expected a query that starts with SELECT or WITH")
     with _told():
-        return QueryParser(dialect=Sash()).query(tokens, text)
+        tree = QueryParser(dialect=Sash()).query(tokens, text)
+    check_nesting(tree)
+    return tree
 
 
 @contextmanager
@@ -218,6 +225,7 @@ def _plain(message: str) -> str:
     return message[:1].lower() + message[1:].removesuffix(".")
 
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _PLAIN = {
     "Required": "something is missing here",
     "Invalid expression": "this was not expected here",

@@ -44,6 +44,7 @@ class OracleMinus:
     right: OracleInput
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
+    by_position: bool
 
 
 @dataclass(frozen=True)

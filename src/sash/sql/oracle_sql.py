@@ -173,7 +173,7 @@ class _Rewriter:
         left, right = self._lone(first, around), self._lone(join.this, around)
         if not isinstance(plan, nodes.Minus):
             raise SashError("the oracle knows MINUS on plain columns only")
-        minus = OracleMinus(left, right, plan.left_keys, plan.right_keys)
+        minus = OracleMinus(left, right, plan.left_keys, plan.right_keys, plan.by_position)
         self._replace(first, _name(first), OracleInput(len(self.inputs), None, None, minus=minus))
 
     def _stream(self, node: exp.Expr, around: _Around) -> OracleInput:

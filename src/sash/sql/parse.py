@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sash.deep import deeply
 from sash.errors import SqlError
 from sash.logical.streams import StreamSpec
 from sash.sql import changes, declarations
@@ -32,6 +33,7 @@ _EPOCH = datetime(1970, 1, 1)
 _NOT_YET = ("MERGE", "ALTER", "TRUNCATE", "SET", "USE", "REFRESH")
 
 
+@deeply
 def parse_statements(text: str) -> list[Statement]:
     """The statements of a text; their places are places in the whole text."""
     with within(text):

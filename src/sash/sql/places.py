@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from sash.errors import SashError, SqlError
+from sash.errors import BadLiteral, SashError, SqlError
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,16 @@ def at(where: exp.Expr | Name) -> Iterator[None]:
         yield
     except SqlError as error:
         raise fault(where, error.message, error.hint) if error.start is None else error from None
+    except BadLiteral as error:
+        raise fault(_constant(where, error.text), error.message, error.hint) from None
     except SashError as error:
         raise fault(where, error.message, error.hint) from None
+
+
+def _constant(where: exp.Expr | Name, text: str) -> exp.Expr | Name:
+    """The constant in a node that reads so; the node itself if it is not to be seen there."""
+    literals = () if isinstance(where, Name) else where.find_all(exp.Literal, exp.RawString)
+    return next((node for node in literals if str(node.this) == text and place(node) is not None), where)
 
 
 @contextmanager

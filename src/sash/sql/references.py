@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from sash.deep import deeply
 from sash.sql.places import Place, place
 
 
+@deeply
 def references(query: exp.Expr) -> list[exp.Table]:
     """Every mention of a stream, table or view, but not of a query that WITH has named."""
     return sorted(_mentions(query, frozenset()), key=_start)

@@ -24,17 +24,15 @@ VALID = f"types are: {choices([*TYPES, 'DECIMAL(p, s)', 'ARRAY<type>'])}"
 SYNONYMS: dict[str, Type] = {
     **TYPES,
     "INTEGER": INT,
-    "SMALLINT": INT,
-    "TINYINT": INT,
     "LONG": BIGINT,
-    "FLOAT": DOUBLE,
-    "REAL": DOUBLE,
     "VARCHAR": STRING,
     "CHAR": STRING,
     "TEXT": STRING,
     "TIMESTAMP_NTZ": TIMESTAMP,
     "DATETIME": TIMESTAMP,
 }
+# Types of other systems that would have to round or overflow as these do; each with the one that holds all their values.
+NARROW: dict[str, Type] = {"FLOAT": DOUBLE, "REAL": DOUBLE, "TINYINT": INT, "BYTE": INT, "SMALLINT": INT, "SHORT": INT}
 CAST_FUNCTIONS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "TIMESTAMP", "DATE")
 _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _LENGTHS = ("VARCHAR", "CHAR")
@@ -87,6 +85,9 @@ def type_of(name: Name, numbers: list[int]) -> Type:
     upper = name.text.upper()
     if upper in _DECIMALS and len(numbers) <= 2:
         return _decimal(name, numbers)
+    if upper in NARROW:
+        wide = NARROW[upper]
+        raise fault(name, f"{upper} is not a type of Sash", f"use {wide}, which holds every value of {upper} exactly")
     if upper not in SYNONYMS or (numbers and upper not in _LENGTHS):
         raise fault(name, f'unknown type "{name}"', VALID)
     return SYNONYMS[upper]

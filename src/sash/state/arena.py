@@ -7,6 +7,10 @@
 The file is anonymous for an engine in this process and a real one for a shard on Spark; nothing else differs. So a snapshot is
 a copy of the file, a hand-over between two workers is a map of it, and a fork for a look ahead is a private map, where pages are
 copied when they are first written. An array that must grow moves to an extent of twice the size; its old extent is used again.
+Until then a large one is given back to the system, between two steps.
+
+A map of a file that has no room on its disk kills the process when it is written to. So a file grows by blocks that are reserved,
+and a full disk is an error before anything has changed.
 """
 
 from __future__ import annotations
@@ -25,10 +29,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sash.state.mapping import map_file
+from sash.state.mapping import give_back, grow, map_file
 
 PAGE = mmap.ALLOCATIONGRANULARITY
 LINE = 64  # bytes of the smallest extent
+LARGE = 1 << 20  # bytes of an extent that is given back while nobody uses it
 
 Array = npt.NDArray[Any]
 
@@ -50,19 +55,25 @@ class Entry:
 class Arena:
     """A file of arrays."""
 
-    def __init__(self, descriptor: int, contents: dict[str, Entry] | None = None, *, private: bool = False) -> None:
+    def __init__(
+        self, descriptor: int, contents: dict[str, Entry] | None = None, *, private: bool = False, place: Path | None = None
+    ) -> None:
         self._descriptor = descriptor
+        self._place = place  # the folder of a real file
         self._private = private
         self._entries: dict[str, Entry] = contents or {}
         self._arrays: dict[str, Array] = {}
         self._regions: dict[str, memoryview] = {}  # where every array lies: an extent, or a page
         self._pages: dict[int, memoryview] = {}  # those that small arrays share, by offset
         self._free: dict[int, list[int]] = {}
+        self._left: dict[int, int] = {}  # large extents that were freed since the last step, by offset
+        self._given_back: set[int] = set()  # offsets of large extents that are free and have no memory, or no blocks
         self._scopes: dict[str, dict[str, None]] = {}  # the names of the arrays in every outermost scope
         for name in self._entries:
             self._scopes.setdefault(name.partition("/")[0], {})[name] = None
         self._used = sum(entry.used for entry in self._entries.values())
         self._end = -(-max((e.offset + e.extent for e in self._entries.values()), default=0) // PAGE) * PAGE
+        self._clean_from = os.fstat(descriptor).st_size  # whatever the file is made longer by is zero
         self._find_free()
         self._close = weakref.finalize(self, os.close, descriptor)
 
@@ -72,14 +83,14 @@ class Arena:
         if hasattr(os, "memfd_create"):
             return Arena(os.memfd_create("sash"))
         with tempfile.TemporaryFile() as file:
-            return Arena(os.dup(file.fileno()))
+            return Arena(os.dup(file.fileno()), place=Path(tempfile.gettempdir()))
 
     @staticmethod
     def open(path: Path, contents: str = "{}") -> Arena:
         """An arena in a real file; `contents` is what `describe` gave when it was last left."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         entries = {n: Entry(o, e, d, tuple(s)) for n, (o, e, d, s) in json.loads(contents).items()}
-        return Arena(descriptor, entries)
+        return Arena(descriptor, entries, place=path.parent)
 
     def describe(self) -> str:
         """The table of contents, to open the file again with."""
@@ -116,13 +127,13 @@ class Arena:
     def array(self, name: str, shape: tuple[int, ...], dtype: type[np.generic] = np.int64) -> Array:
         """The array of that name, as it is; or a new one of this shape, all zero."""
         if name not in self._arrays:
-            is_new = name not in self._entries
-            if is_new:
-                self._entries[name] = self._allocate(shape, np.dtype(dtype))
+            is_clean = name in self._entries
+            if not is_clean:
+                self._entries[name], is_clean = self._allocate(shape, np.dtype(dtype))
                 self._used += self._entries[name].used
                 self._scopes.setdefault(name.partition("/")[0], {})[name] = None
             self._map(name)
-            if is_new:
+            if not is_clean:
                 self._arrays[name].fill(0)
         return self._arrays[name]
 
@@ -136,14 +147,25 @@ class Arena:
         if np.dtype(entry.dtype).itemsize * math.prod(shape) <= entry.extent:
             self._entries[name] = Entry(entry.offset, entry.extent, entry.dtype, shape)
             self._view(name)
+            self._arrays[name][len(old) :] = 0
         else:
-            self._entries[name] = self._allocate(shape, np.dtype(entry.dtype))
-            self._map(name)
-            self._arrays[name][: len(old)] = old
-            self._free.setdefault(entry.extent, []).append(entry.offset)
-        self._arrays[name][len(old) :] = 0
+            self._move(name, shape)
         self._used += self._entries[name].used - entry.used
         return self._arrays[name]
+
+    def shrink(self, name: str, length: int) -> Array:
+        """The array with a smaller first dimension, in an extent that is as small."""
+        used = self._entries[name].used
+        self._move(name, (length, *self._entries[name].shape[1:]))
+        self._used += self._entries[name].used - used
+        return self._arrays[name]
+
+    def give_back(self) -> None:
+        """Between two steps, when nobody looks at an array that has moved: what large extents took is the system's again."""
+        for offset, extent in self._left.items():
+            if not self._private and give_back(self._descriptor, offset, extent):
+                self._given_back.add(offset)
+        self._left.clear()
 
     def drop(self, prefix: str) -> None:
         """Forget every array whose name starts so: with a scope, or with a part of its inner ones."""
@@ -155,19 +177,45 @@ class Arena:
             self._used -= entry.used
             self._arrays.pop(name, None)
             self._regions.pop(name, None)
-            self._free.setdefault(entry.extent, []).append(entry.offset)
+            self._leave(entry)
         if not names:
             self._scopes.pop(scope, None)
 
-    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Entry:
+    def _move(self, name: str, shape: tuple[int, ...]) -> None:
+        """To another extent, with as many of its rows as there is room for; the other rows are zero."""
+        old, entry = self._arrays[name], self._entries[name]
+        self._entries[name], is_clean = self._allocate(shape, np.dtype(entry.dtype))
+        self._map(name)
+        new, kept = self._arrays[name], min(len(old), shape[0])
+        new[:kept] = old[:kept]
+        if not is_clean:
+            new[kept:] = 0
+        self._leave(entry)
+
+    def _leave(self, entry: Entry) -> None:
+        self._free.setdefault(entry.extent, []).append(entry.offset)
+        if entry.extent >= LARGE:
+            self._left[entry.offset] = entry.extent
+
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Entry, bool]:
+        """An extent of its own, and whether it is known to be zero: then its pages need not be touched."""
         extent = 1 << (max(LINE, dtype.itemsize * math.prod(shape)) - 1).bit_length()
         offsets = self._free.setdefault(extent, [])
-        if not offsets:
-            start, self._end = self._end, self._end + max(extent, PAGE)
-            offsets.extend(range(start, self._end, extent))
+        is_new = not offsets
+        if is_new:
+            start, length = self._end, max(extent, PAGE)
             if not self._private:
-                os.ftruncate(self._descriptor, self._end)
-        return Entry(offsets.pop(), extent, dtype.str, shape)
+                grow(self._descriptor, start, length, self._place)
+            self._end += length
+            offsets.extend(range(start, self._end, extent))
+        offset = offsets[-1]
+        if offset in self._given_back:
+            grow(self._descriptor, offset, extent, self._place)
+            self._given_back.remove(offset)
+            is_new = True
+        offsets.pop()
+        self._left.pop(offset, None)
+        return Entry(offset, extent, dtype.str, shape), is_new and offset >= self._clean_from and extent >= PAGE
 
     def _map(self, name: str) -> None:
         entry = self._entries[name]
@@ -236,3 +284,10 @@ class Scope:
 
     def resize(self, name: str, length: int) -> Array:
         return self._arena.resize(f"{self._name}/{name}", length)
+
+    def shrink(self, name: str, length: int) -> Array:
+        return self._arena.shrink(f"{self._name}/{name}", length)
+
+    def give_back(self) -> None:
+        """Only between two steps."""
+        self._arena.give_back()

@@ -27,7 +27,7 @@ class Calendar:
         self.buckets = scope.array("buckets", (FEWEST, 2))
         self.heap = scope.array("heap", (FIRST_CHUNKS * kernel.CHUNK, 2))
         lanes = string_lanes(layout)
-        interner.hold(lambda: (self.lines, lanes))
+        interner.hold(lambda: (self._live(), lanes))
 
     def __len__(self) -> int:
         return int(self.registers[kernel.COUNT])
@@ -54,11 +54,14 @@ class Calendar:
         """How long rows may live; those that are here do not live longer."""
         return (len(self.buckets) - 2) << int(self.registers[kernel.SHIFT]) if len(self) else 0
 
-    def _lay_out(self, rows: int, longest: int) -> None:
-        """Enter all rows anew into more chunks, or into buckets for a longer time."""
+    def _live(self) -> Int64s:
         found = np.empty(len(self), np.int64)
         kernel.live_lines(self.registers, self.links, self.buckets, self.heap, found)
-        kept = self.lines[found]
+        return np.asarray(self.lines[found])
+
+    def _lay_out(self, rows: int, longest: int) -> None:
+        """Enter all rows anew into more chunks, or into buckets for a longer time."""
+        kept = self._live()
         buckets = min(max(FEWEST, 1 << (2 * len(self) // FULL).bit_length()), MOST)
         chunks = _chunks(rows, buckets)
         self.buckets = self._scope.resize("buckets", buckets)

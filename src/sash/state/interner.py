@@ -1,7 +1,7 @@
 """The interner of a shard: strings in, codes out, and back.
 
-Codes live as long as a store holds them. When the interner has doubled since the last look, the holders are asked which codes
-they still have; the others are forgotten, so its size follows the windows and not the length of the stream.
+Codes live as long as a store holds them. When the interner has doubled since the last look, in strings or in bytes, the holders
+are asked which codes they still have; the others are forgotten, so its size follows the windows and not the length of the stream.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ Int64s = npt.NDArray[np.int64]
 Holder = Callable[[], tuple[Int64s, Int64s]]  # rows, and the lanes of them that are codes
 
 FIRST_CODES, FIRST_BYTES = 1024, 16384
+SWEEP_BYTES = 1 << 20  # fewer are not worth a look
+CELL_BYTES = 8  # a look at so many codes that are held costs as much as so many bytes of new strings
 
 
 class Interner:
@@ -39,7 +41,8 @@ class Interner:
         self._registers[strings.NEXT_CODE] = max(1, self._registers[strings.NEXT_CODE])
         self._holders: dict[str, list[Holder]] = {}  # by owner
         self._owner, self._is_borrowed = "", False
-        self._sweep_at = 8 * FIRST_CODES
+        if not self._registers[strings.SWEEP_CODES]:
+            self._sweep_later(0)
 
     @property
     def count(self) -> int:
@@ -111,20 +114,39 @@ class Interner:
     def holders(self) -> list[Holder]:
         return [holder for holders in self._holders.values() for holder in holders]
 
-    def sweep(self) -> None:
-        """Forget what nobody holds, if there is much to win. Only between two steps: deltas under way are not asked."""
-        if self.count < self._sweep_at or self._is_borrowed:
+    def sweep(self, *, at_once: bool = False) -> None:
+        """Forget what nobody holds, if there is much to win, or at once. Only between steps: deltas under way are not asked."""
+        if self._is_borrowed:
             return
-        alive = np.zeros(int(self._registers[strings.NEXT_CODE]), np.bool_)
+        self._scope.give_back()
+        registers = self._registers
+        is_much = self.count >= registers[strings.SWEEP_CODES] or registers[strings.HEAP_USED] >= registers[strings.SWEEP_BYTES]
+        if not is_much and not at_once:
+            return
+        alive, cells = np.zeros(int(registers[strings.NEXT_CODE]), np.bool_), 0
         for holder in self.holders:
             rows, lanes = holder()
+            cells += len(rows) * len(lanes)
             strings.mark_codes(rows, lanes, alive)
         alive[0] = False
         live = np.flatnonzero(alive)
         by_start = live[np.argsort(self.starts[live], kind="stable")]
-        strings.forget_dead(alive, by_start, self._registers, self.starts, self.lengths, self._free, self.heap)
+        strings.forget_dead(alive, by_start, registers, self.starts, self.lengths, self._free, self.heap)
         strings.rebuild_table(self._table, self._hashes, alive)
-        self._sweep_at = max(8 * FIRST_CODES, 2 * self.count)
+        self._shrink()
+        self._sweep_later(cells)
+
+    def _sweep_later(self, cells: int) -> None:
+        """When as much has come as the look at all that is held has cost, and as much as there is."""
+        used = int(self._registers[strings.HEAP_USED])
+        self._registers[strings.SWEEP_CODES] = max(8 * FIRST_CODES, 2 * self.count)
+        self._registers[strings.SWEEP_BYTES] = used + max(SWEEP_BYTES, used, CELL_BYTES * cells)
+
+    def _shrink(self) -> None:
+        """A heap that is mostly empty goes to a smaller place."""
+        used = int(self._registers[strings.HEAP_USED])
+        if len(self.heap) > 4 * max(used, SWEEP_BYTES):
+            self.heap = self._scope.shrink("heap", 2 * max(used, SWEEP_BYTES))
 
     def _grow(self, length: int) -> None:
         registers = self._registers

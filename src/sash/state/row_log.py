@@ -52,9 +52,7 @@ class RowLog:
 
     def reserve(self, extra: int, now: int) -> None:
         """Make room for so many more rows; what expired at or before `now` may go."""
-        if len(self) + extra <= len(self.lines):
-            return
-        pass_expired(now, self._width, self.registers, self.lines)
+        pass_expired(now, self._width, self.registers, self.lines)  # at once, as what they hold may be large
         if len(self) + extra <= len(self.lines):
             return
         held, alive = self._held(), self.alive(now)

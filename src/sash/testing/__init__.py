@@ -7,6 +7,7 @@ The oracle recomputes a query with DuckDB at every instant, and so knows what th
 from sash.testing.clock import FakeClock
 from sash.testing.comparing import assert_same, difference, same_rows
 from sash.testing.oracle import Oracle
+from sash.testing.statements import Statement
 from sash.testing.tables import Change, changes, from_arrow, in_order, rows, show, to_arrow
 from sash.testing.values import same
 
@@ -14,6 +15,7 @@ __all__ = [
     "Change",
     "FakeClock",
     "Oracle",
+    "Statement",
     "assert_same",
     "changes",
     "difference",

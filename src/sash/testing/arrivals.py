@@ -1,7 +1,7 @@
 """The rows of a stream as they count: those that are in time, in the order of their timestamps.
 
-A row is late when its timestamp is below the greatest one at earlier positions, less the stream's delay. Late rows are
-no part of any answer. Neither are rows without a timestamp, which cannot be read at all.
+A row is late when its timestamp is below the greatest one at earlier positions of its partition, less the stream's delay. Late
+rows are no part of any answer. Neither are rows without a timestamp, which cannot be read at all.
 """
 
 from __future__ import annotations
@@ -37,24 +37,25 @@ def _row(row: Sequence[object] | Mapping[str, object], columns: Schema) -> Row:
 
 
 def split_late(
-    spec: StreamSpec, rows: Sequence[Row], stamps: Sequence[Instant] | None
+    spec: StreamSpec, rows: Sequence[Row], stamps: Sequence[Instant] | None, partitions: Sequence[int | str] | None = None
 ) -> tuple[list[Arrival], list[Row]]:
-    """The arrivals of a stream, sorted, and the rows that came too late."""
-    arrivals: list[Arrival] = []
+    """The arrivals of a stream, sorted, and the rows that came too late; without partitions, all are in one."""
+    kept: list[tuple[int, int | str, Arrival]] = []
     late: list[Row] = []
-    greatest = BEGINNING
-    for ts, row in zip(_instants(spec, rows, stamps), rows, strict=True):
+    greatest: dict[int | str, int] = {}
+    for ts, row, partition in zip(instants_of(spec, rows, stamps), rows, partitions or [0] * len(rows), strict=True):
         if ts is None:
             continue
-        if ts < greatest - spec.delay:
+        if ts < greatest.get(partition, BEGINNING) - spec.delay:
             late.append(row)
         else:
-            arrivals.append(Arrival(ts, row))
-        greatest = max(greatest, ts)
-    return sorted(arrivals, key=lambda arrival: arrival.ts), late
+            kept.append((ts, partition, Arrival(ts, row)))
+        greatest[partition] = max(greatest.get(partition, BEGINNING), ts)
+    return [arrival for _, _, arrival in sorted(kept, key=lambda found: found[:2])], late
 
 
-def _instants(spec: StreamSpec, rows: Sequence[Row], stamps: Sequence[Instant] | None) -> list[int | None]:
+def instants_of(spec: StreamSpec, rows: Sequence[Row], stamps: Sequence[Instant] | None) -> list[int | None]:
+    """When the rows of a stream happened, in their order."""
     if spec.timestamp is not None:
         return [None if row[spec.timestamp] is None else instant(row[spec.timestamp]) for row in rows]
     if rows and stamps is None:

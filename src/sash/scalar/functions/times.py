@@ -13,7 +13,7 @@ from sash.scalar.coercion import Arguments, Mismatch, implicit, untyped
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, Rule, constant, fixed, plain
 from sash.scalar.nodes import Call
-from sash.schema import BIGINT, DATE, INT, SECOND, TIMESTAMP, Kind, Type
+from sash.schema import BIGINT, DATE, INT, LENGTH, SECOND, TIMESTAMP, Kind, Type
 
 FARTHEST = 2**60  # microseconds: farther than the calendar is long, and no sum with a TIMESTAMP overflows
 
@@ -86,7 +86,7 @@ FUNCTIONS = (
     Function(("add_interval",), _MOVED, _moved(BIGINT), _by_length(1)),
     Function(("subtract_interval",), _MOVED, _moved(BIGINT), _by_length(-1)),
     Function(("add_months_interval",), "a TIMESTAMP or DATE and a number of months", _moved(INT), _by_months),
-    Function(("subtract_timestamps",), "two TIMESTAMPs", fixed(BIGINT, TIMESTAMP, TIMESTAMP), plain(_difference)),
+    Function(("subtract_timestamps",), "two TIMESTAMPs", fixed(LENGTH, TIMESTAMP, TIMESTAMP), plain(_difference)),
     Function(("unix_seconds",), "a TIMESTAMP", _EPOCH, plain(_since_epoch(SECOND))),
     Function(("unix_millis",), "a TIMESTAMP", _EPOCH, plain(_since_epoch(1000))),
     Function(("unix_micros",), "a TIMESTAMP", _EPOCH, plain(_since_epoch(1))),

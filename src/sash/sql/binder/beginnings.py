@@ -12,52 +12,54 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sash.interned import remembered
 from sash.logical.aggregates import AggregateCall, Function
-from sash.logical.as_of import AsOf
 from sash.logical.nodes import (
     Aggregate,
     Combination,
     Combine,
     Emit,
     Filter,
-    Join,
-    Minus,
     Plan,
     Project,
     Scan,
-    Sequence,
     SingleRow,
     Window,
     WindowKind,
     WindowSpec,
-    inputs,
+    parts,
     scans,
 )
-from sash.logical.rewrite import replaced
+from sash.logical.rewrite import over_children, read_through, replaced
 from sash.scalar.nodes import Literal
 from sash.schema import BOOLEAN, Schema
-from sash.sql.catalog import Catalog
+from sash.sql.catalog import Catalog, ViewDefinition
 
 
 def begin_together(plan: Plan, catalog: Catalog) -> Plan:
     """The plan of a query, its aggregates there from the beginning of the whole."""
     plan = _with_single_rows(plan)
-    views = [view.plan for view in catalog.views.values()]
-    known = {id(plan) for plan in views} | {id(plan.input) for plan in views if isinstance(plan, Emit)}
-    return _begun(plan, _streams(plan), known)
+    read = {scan.through for scan in scans(plan)} - {""}
+    views = frozenset(read_view(catalog.views[name.lower()]) for name in read)
+    return read_through(_begun(plan, _streams(plan), views), "")
 
 
-def _begun(plan: Plan, streams: set[Scan], views: set[int]) -> Plan:
-    if id(plan) in views or isinstance(plan, Scan | SingleRow):
+def read_view(view: ViewDefinition) -> Plan:
+    """What a query reads of a view."""
+    return read_through(view.plan.input if isinstance(view.plan, Emit) else view.plan, view.name)
+
+
+@remembered
+def _begun(plan: Plan, streams: frozenset[Scan], views: frozenset[Plan]) -> Plan:
+    if plan in views or isinstance(plan, Scan | SingleRow):
         return plan
-    if isinstance(plan, Join | AsOf | Combine | Minus | Sequence):
-        left, right = _begun(plan.left, streams, views), _begun(plan.right, streams, views)
-        return plan if left is plan.left and right is plan.right else replace(plan, left=left, right=right)  # type: ignore[arg-type]
-    below = _begun(plan.input, streams, views)
-    if isinstance(plan, Aggregate) and not plan.keys:
-        for scan in sorted(streams - _streams(below), key=lambda scan: scan.name):
-            below = Combine(below, _nothing(scan, below.schema), Combination.UNION_ALL)
-    return plan if below is plan.input else replace(plan, input=below)  # type: ignore[arg-type]
+    changed = over_children(plan, lambda child: _begun(child, streams, views))
+    if not isinstance(changed, Aggregate) or changed.keys:
+        return changed
+    below = changed.input
+    for scan in sorted(streams - _streams(below), key=lambda scan: scan.name):
+        below = Combine(below, _nothing(scan, below.schema), Combination.UNION_ALL)
+    return replace(changed, input=below)
 
 
 def _with_single_rows(plan: Plan) -> Plan:
@@ -71,7 +73,7 @@ def _with_single_rows(plan: Plan) -> Plan:
 
 
 def _has_single_rows(plan: Plan) -> bool:
-    return isinstance(plan, SingleRow) or any(map(_has_single_rows, inputs(plan)))
+    return any(isinstance(part, SingleRow) for part in parts(plan))
 
 
 def _nothing(scan: Scan, schema: Schema) -> Plan:
@@ -81,5 +83,5 @@ def _nothing(scan: Scan, schema: Schema) -> Plan:
     return Project(Filter(now, Literal(False, BOOLEAN)), nulls, schema.names)
 
 
-def _streams(plan: Plan) -> set[Scan]:
-    return {scan for scan in scans(plan) if not scan.is_table}
+def _streams(plan: Plan) -> frozenset[Scan]:
+    return frozenset(replace(scan, through="") for scan in scans(plan) if not scan.is_table)

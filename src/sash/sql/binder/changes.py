@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sash.errors import choices
+from sash.errors import BadLiteral, SqlError, choices
 from sash.logical.nodes import Scan
 from sash.logical.streams import StreamSpec
 from sash.scalar import build
@@ -84,7 +84,7 @@ def _value(node: exp.Expr, place: int, spec: StreamSpec) -> object:
     bound = _cast(node, ExpressionBinder(Scope(()), "VALUES").bind(node), place, spec)
     found = constant(bound)
     if found is None:
-        raise fault(node, f'this is not a value for "{spec.schema.names[place]}", which is {spec.schema.types[place]}')
+        raise _misfit(node, place, spec)
     return found.value
 
 
@@ -123,4 +123,11 @@ def _cast(node: exp.Expr, bound: Expression, place: int, spec: StreamSpec) -> Ex
     if isinstance(bound, Literal) and bound.value is None:
         return Literal(None, spec.schema.types[place])
     with at(node):
-        return build.cast(bound, spec.schema.types[place])
+        try:
+            return build.cast(bound, spec.schema.types[place])
+        except BadLiteral:
+            raise _misfit(node, place, spec) from None
+
+
+def _misfit(node: exp.Expr, place: int, spec: StreamSpec) -> SqlError:
+    return fault(node, f'this is not a value for "{spec.schema.names[place]}", which is {spec.schema.types[place]}')

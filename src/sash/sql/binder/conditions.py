@@ -12,7 +12,9 @@ from sash.scalar.failures import Failures
 from sash.scalar.nodes import Call, Expression, Literal, columns
 from sash.schema import BOOLEAN
 from sash.sql.binder.now import reads_time
+from sash.sql.nesting import operands
 
+GROUPING = "grouping"  # a call that tells which keys a set of GROUP BY leaves out; `groups.py` gives it a column
 TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
 
@@ -20,11 +22,11 @@ FALSE = Literal(False, BOOLEAN)
 def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
     """The conditions that AND ties together."""
     inner = node.unnest()
-    if isinstance(inner, exp.And):
-        yield from conjuncts(inner.this)
-        yield from conjuncts(inner.expression)
-    else:
+    if not isinstance(inner, exp.And):
         yield node
+        return
+    for part in operands(inner, exp.And):
+        yield from conjuncts(part)
 
 
 def parts_of(conditions: Sequence[Expression]) -> Iterator[Expression]:
@@ -40,11 +42,17 @@ def conjunction(conditions: Sequence[Expression]) -> Expression:
     return conditions[0] if len(conditions) == 1 else build.call("and", conditions)
 
 
+def reads_groups(expression: Expression) -> bool:
+    if not isinstance(expression, Call):
+        return False
+    return expression.function == GROUPING or any(map(reads_groups, expression.arguments))
+
+
 def constant(expression: Expression) -> Literal | None:
     """The value of an expression that reads no column; one that fails has none."""
     if isinstance(expression, Literal):
         return expression
-    if any(columns(expression)) or reads_time(expression):
+    if any(columns(expression)) or reads_time(expression) or reads_groups(expression):
         return None
     failures = Failures()
     (value,) = evaluate(expression, {}, 1, failures).to_pylist()

@@ -8,21 +8,23 @@ from typing import Any
 from sqlglot import exp
 
 from sash.scalar import build
-from sash.scalar.nodes import Call, Column, Expression, Literal
+from sash.scalar.coercion import misplaced_length
+from sash.scalar.nodes import Call, Column, Expression, Literal, calls_within
 from sash.scalar.user_functions import UserFunction
-from sash.schema import BIGINT, BOOLEAN, DATE, STRING, Kind
+from sash.schema import BIGINT, BOOLEAN, DATE, LENGTH, STRING, Kind
 from sash.sql.binder import calls, forms, literals, row_values
 from sash.sql.binder.aggregate_functions import over_no_rows
 from sash.sql.binder.array_queries import of_query
-from sash.sql.binder.conditions import constant
+from sash.sql.binder.conditions import GROUPING, constant
 from sash.sql.binder.lambdas import of_elements
 from sash.sql.binder.now import NOW
 from sash.sql.binder.pair_statistics import bind_statistic
 from sash.sql.binder.scope import Scope
 from sash.sql.binder.spelled import in_other_words
 from sash.sql.binder.support import not_yet
-from sash.sql.places import at, fault
-from sash.sql.type_names import CAST_FUNCTIONS, SYNONYMS
+from sash.sql.nesting import CHAINS, MOST_CALLS, operands
+from sash.sql.places import at, fault, name_of
+from sash.sql.type_names import CAST_FUNCTIONS, type_of
 from sash.sql.user_code import user_code
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -73,7 +75,7 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
     exp.Substring: forms.substring,
     exp.StrPosition: forms.position,
     exp.Bracket: forms.subscript,
-    exp.Paren: lambda binder, node: binder.bind(node.this),
+    exp.Paren: lambda binder, node: binder.part(node.this),
     exp.Column: lambda binder, node: binder.column(node),
     exp.Anonymous: lambda binder, node: binder.function(node),
     exp.Filter: lambda binder, node: binder.aggregate(node),
@@ -83,7 +85,6 @@ _FORMS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expression]] = {
 }
 
 
-GROUPING = "grouping"
 _GROUPINGS = (GROUPING, "grouping_id")
 TIMES = ("now", "current_timestamp", "localtimestamp", "current_date", "curdate", "mz_now")
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)  # what ANY and ALL may follow
@@ -115,6 +116,22 @@ class ExpressionBinder:
         self.seen: dict[Column, exp.Expr] = {}  # where each column was named, outside of aggregates
 
     def bind(self, node: exp.Expr) -> Expression:
+        """A value."""
+        bound = self.part(node)
+        if bound.type == LENGTH:
+            with at(node):
+                raise misplaced_length()
+        return bound
+
+    def part(self, node: exp.Expr) -> Expression:
+        """A part of an expression: a value, or a length of time, which is none by itself."""
+        bound = self._bound(node)
+        if calls_within(bound) > MOST_CALLS:
+            message = f"more than {MOST_CALLS} operators and functions lie within each other here"
+            raise fault(node, message, "compute parts of it in a subquery")
+        return bound
+
+    def _bound(self, node: exp.Expr) -> Expression:
         if (constant := literals.literal(node)) is not None:
             return constant
         if (length := literals.interval(node)) is not None:
@@ -124,7 +141,8 @@ class ExpressionBinder:
         if (found := forms.among(self, node) or row_values.compared(self, node)) is not None:
             return found
         if (operator := _OPERATORS.get(type(node))) is not None:
-            return self.call(node, operator, [self.bind(part) for part in node.iter_expressions()])
+            parts = operands(node, type(node)) if isinstance(node, CHAINS) else node.iter_expressions()
+            return self.call(node, operator, [self.part(part) for part in parts])
         if (form := _FORMS.get(type(node))) is not None:
             return form(self, node)
         if isinstance(node, exp.Star):
@@ -177,8 +195,8 @@ class ExpressionBinder:
         if code is not None or calls.is_aggregate(name):
             return self.aggregate(node)
         if name.upper() in CAST_FUNCTIONS and len(node.expressions) == 1:
-            return forms.converted(self, node, node.expressions[0], SYNONYMS[name.upper()])
-        return self.call(node, name, [self.bind(argument) for argument in node.expressions])
+            return forms.converted(self, node, node.expressions[0], type_of(name_of(node), []))
+        return self.call(node, name, [self.part(argument) for argument in node.expressions])
 
     def _time(self, name: str) -> Expression:
         """The time of the query, which moves; `moving_time.py` says what becomes of it."""

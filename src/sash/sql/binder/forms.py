@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
-from sash.schema import BIGINT, INT, STRING, Kind, Type
+from sash.schema import BIGINT, INT, LENGTH, STRING, Kind, Type
 from sash.sql.binder import literals, row_values
 from sash.sql.binder.support import not_yet, only
 from sash.sql.places import Name, Place, at, fault, place
@@ -21,27 +21,27 @@ _TIME = (Kind.TIMESTAMP, Kind.DATE)
 
 
 def length(node: exp.Expr, value: literals.Interval) -> Expression:
-    """An interval by itself is a number of microseconds, as is the difference of two timestamps."""
+    """An interval by itself, which can be compared with the difference of two timestamps."""
     if value.months:
         raise fault(node, "months have no fixed length", "add them to a TIMESTAMP or a DATE, or use DAYS")
-    return Literal(value.micros, BIGINT)
+    return Literal(value.micros, LENGTH)
 
 
 def plus(binder: ExpressionBinder, node: exp.Add) -> Expression:
     for moved, by in ((node.this, node.expression), (node.expression, node.this)):
         if (value := literals.interval(by)) is not None:
-            base = binder.bind(moved)
+            base = binder.part(moved)
             if base.type.kind in _TIME:
                 return _shifted(binder, node, base, value)
-    return binder.call(node, "add", [binder.bind(node.this), binder.bind(node.expression)])
+    return binder.call(node, "add", [binder.part(node.this), binder.part(node.expression)])
 
 
 def minus(binder: ExpressionBinder, node: exp.Sub) -> Expression:
-    left = binder.bind(node.this)
+    left = binder.part(node.this)
     value = literals.interval(node.expression)
     if value is not None and left.type.kind in _TIME:
         return _shifted(binder, node, left, -value)
-    right = binder.bind(node.expression)
+    right = binder.part(node.expression)
     if left.type.kind in _TIME and right.type.kind in _TIME:
         return binder.call(node, "subtract_timestamps", [left, right])
     return binder.call(node, "subtract", [left, right])
@@ -60,13 +60,13 @@ def _shifted(binder: ExpressionBinder, node: exp.Expr, base: Expression, by: lit
 
 def not_(binder: ExpressionBinder, node: exp.Not) -> Expression:
     if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
-        return binder.call(node, "is_not_null", [binder.bind(node.this.this)])
-    return binder.call(node, "not", [binder.bind(node.this)])
+        return binder.call(node, "is_not_null", [binder.part(node.this.this)])
+    return binder.call(node, "not", [binder.part(node.this)])
 
 
 def is_(binder: ExpressionBinder, node: exp.Is) -> Expression:
     only(node, ("this", "expression"))
-    tested = binder.bind(node.this)
+    tested = binder.part(node.this)
     if isinstance(node.expression, exp.Null):
         return binder.call(node, "is_null", [tested])
     if isinstance(node.expression, exp.Boolean):
@@ -75,7 +75,7 @@ def is_(binder: ExpressionBinder, node: exp.Is) -> Expression:
 
 
 def differs(binder: ExpressionBinder, node: exp.NullSafeNEQ) -> Expression:
-    same = binder.call(node, "null_safe_equal", [binder.bind(node.this), binder.bind(node.expression)])
+    same = binder.call(node, "null_safe_equal", [binder.part(node.this), binder.part(node.expression)])
     return binder.call(node, "not", [same])
 
 
@@ -91,7 +91,7 @@ def in_(binder: ExpressionBinder, node: exp.In) -> Expression:
     only(node, ("this", "expressions"))
     if (found := row_values.listed(binder, node)) is not None:
         return found
-    return binder.call(node, "in", [binder.bind(part) for part in (node.this, *node.expressions)])
+    return binder.call(node, "in", [binder.part(part) for part in (node.this, *node.expressions)])
 
 
 def among(binder: ExpressionBinder, node: exp.Expr) -> Expression | None:
@@ -100,10 +100,10 @@ def among(binder: ExpressionBinder, node: exp.Expr) -> Expression | None:
     call = node.args.get("expression")
     if not isinstance(call, exp.Anonymous) or call.name.lower() not in wanted or len(call.expressions) != 1:
         return None
-    array = binder.bind(call.expressions[0])
+    array = binder.part(call.expressions[0])
     if array.type.kind is not Kind.ARRAY:
         return None
-    found = binder.call(node, "array_contains", [array, binder.bind(node.this)])
+    found = binder.call(node, "array_contains", [array, binder.part(node.this)])
     return binder.call(node, "not", [found]) if isinstance(node, exp.NEQ) else found
 
 
@@ -111,11 +111,11 @@ def subscript(binder: ExpressionBinder, node: exp.Bracket) -> Expression:
     """a[0] for the first element, as in Spark, and a[2:3] for a part of an array, whose places count from 1 as in ARRAY_SLICE."""
     if len(node.expressions) != 1:
         raise fault(node, "expected one place in the brackets", "write a[0], or a[2:3]")
-    array, place = binder.bind(node.this), node.expressions[0]
+    array, place = binder.part(node.this), node.expressions[0]
     if not isinstance(place, exp.Slice):
-        return _element(binder, node, array, binder.bind(place))
+        return _element(binder, node, array, binder.part(place))
     ends = [
-        Literal(otherwise, INT) if part is None else binder.bind(part)
+        Literal(otherwise, INT) if part is None else binder.part(part)
         for part, otherwise in ((place.this, 1), (place.expression, -1))
     ]
     return binder.call(node, "array_slice", [array, *ends])
@@ -131,7 +131,7 @@ def _element(binder: ExpressionBinder, node: exp.Bracket, array: Expression, bef
 
 def between(binder: ExpressionBinder, node: exp.Between) -> Expression:
     only(node, ("this", "low", "high"))
-    value, low, high = (binder.bind(node.args[part]) for part in ("this", "low", "high"))
+    value, low, high = (binder.part(node.args[part]) for part in ("this", "low", "high"))
     above = binder.call(node, "greater_equal", [value, low])
     return binder.call(node, "and", [above, binder.call(node, "less_equal", [value, high])])
 
@@ -142,7 +142,7 @@ def like(binder: ExpressionBinder, node: exp.Expr) -> Expression:
         raise not_yet(node)
     parts = [inner.this, inner.expression] + ([node.expression] if isinstance(node, exp.Escape) else [])
     function = "like" if isinstance(inner, exp.Like) else "ilike"
-    matched = binder.call(node, function, [binder.bind(part) for part in parts])
+    matched = binder.call(node, function, [binder.part(part) for part in parts])
     return binder.call(node, "not", [matched]) if inner.args.get("negate") else matched
 
 
@@ -157,25 +157,25 @@ def like_several(binder: ExpressionBinder, node: exp.Like | exp.ILike) -> Expres
 
 
 def case(binder: ExpressionBinder, node: exp.Case) -> Expression:
-    subject = binder.bind(node.this) if node.this else None
+    subject = binder.part(node.this) if node.this else None
     arguments: list[Expression] = []
     for branch in node.args["ifs"]:
-        arguments += [_when(binder, branch.this, subject), binder.bind(branch.args["true"])]
+        arguments += [_when(binder, branch.this, subject), binder.part(branch.args["true"])]
     return binder.call(node, "case", [*arguments, _otherwise(binder, node.args.get("default"))])
 
 
 def _when(binder: ExpressionBinder, node: exp.Expr, subject: Expression | None) -> Expression:
-    bound = binder.bind(node)
+    bound = binder.part(node)
     return bound if subject is None else binder.call(node, "equal", [subject, bound])
 
 
 def if_(binder: ExpressionBinder, node: exp.If) -> Expression:
-    then = binder.bind(node.args["true"])
-    return binder.call(node, "if", [binder.bind(node.this), then, _otherwise(binder, node.args.get("false"))])
+    then = binder.part(node.args["true"])
+    return binder.call(node, "if", [binder.part(node.this), then, _otherwise(binder, node.args.get("false"))])
 
 
 def _otherwise(binder: ExpressionBinder, node: exp.Expr | None) -> Expression:
-    return Literal(None, STRING) if node is None else binder.bind(node)
+    return Literal(None, STRING) if node is None else binder.part(node)
 
 
 def cast(binder: ExpressionBinder, node: exp.Cast) -> Expression:
@@ -187,7 +187,7 @@ def cast(binder: ExpressionBinder, node: exp.Cast) -> Expression:
 def converted(
     binder: ExpressionBinder, node: exp.Expr, inner: exp.Expr, type_: Type, is_try: bool = False
 ) -> Expression:
-    bound = binder.bind(inner)
+    bound = binder.part(inner)
     if isinstance(bound, Literal) and (constant := literals.converted(bound, type_)) is not None:
         return constant
     with at(node):
@@ -195,7 +195,7 @@ def converted(
 
 
 def extract(binder: ExpressionBinder, node: exp.Extract) -> Expression:
-    return binder.call(node, "date_part", [Literal(node.this.name.lower(), STRING), binder.bind(node.expression)])
+    return binder.call(node, "date_part", [Literal(node.this.name.lower(), STRING), binder.part(node.expression)])
 
 
 def trim(binder: ExpressionBinder, node: exp.Trim) -> Expression:
@@ -216,4 +216,4 @@ def position(binder: ExpressionBinder, node: exp.StrPosition) -> Expression:
 
 def _written_with_words(binder: ExpressionBinder, node: exp.Expr, function: str, *parts: str) -> Expression:
     present = [node.args[part] for part in parts if node.args.get(part)]
-    return binder.call(node, function, [binder.bind(part) for part in present])
+    return binder.call(node, function, [binder.part(part) for part in present])

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import prod
 
 from sqlglot import exp
 
@@ -20,6 +21,8 @@ from sash.sql.binder.support import not_yet, only
 from sash.sql.places import fault
 
 Nodes = tuple[exp.Expr, ...]
+
+MOST_SETS = 512
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def _grouping(parts: Sequence[list[Nodes]], before: Sequence[exp.Expr] = ()) -> 
     named = [*before, *(node for part in parts for chosen in part for node in chosen)]
     nodes = list({id(node): node for node in named}.values())
     places = {id(node): place for place, node in enumerate(nodes)}
+    _check_count(prod(map(len, parts)), nodes[-1] if nodes else None)
     chosen = [tuple(node for one in choice for node in one) for choice in product(*parts)]
     return Grouping(tuple(nodes), tuple(tuple(places[id(node)] for node in one) for one in chosen))
 
@@ -85,6 +89,13 @@ def _rollup(elements: Sequence[Nodes]) -> list[Nodes]:
     return [sum(elements[:count], ()) for count in range(len(elements), -1, -1)]
 
 
+def _check_count(count: int, where: exp.Expr | None) -> None:
+    if count > MOST_SETS:
+        message = f"GROUP BY means {count:,} grouping sets, and each is kept up to date by itself"
+        raise fault(where, message, f"at most {MOST_SETS} are possible")
+
+
 def _cube(elements: Sequence[Nodes]) -> list[Nodes]:
+    _check_count(2 ** len(elements), elements[-1][0] if elements and elements[-1] else None)
     counts = range(len(elements), -1, -1)
     return [sum(chosen, ()) for count in counts for chosen in combinations(elements, count)]

@@ -16,16 +16,17 @@ from sqlglot import exp
 
 from sash.errors import SqlError, choices
 from sash.logical.expression_text import expression_text
-from sash.logical.nodes import Aggregate, Combination, Combine, Plan, Project
+from sash.logical.nodes import Aggregate, Plan, Project
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns
 from sash.sql.binder import projections
 from sash.sql.binder.asked import is_asked
 from sash.sql.binder.calls import Aggregates
-from sash.sql.binder.expressions import GROUPING, ExpressionBinder
+from sash.sql.binder.conditions import GROUPING
+from sash.sql.binder.expressions import ExpressionBinder
 from sash.sql.binder.items import Item
 from sash.sql.binder.joins import Part
 from sash.sql.binder.made_calls import MODES, with_modes, with_numbers
-from sash.sql.binder.projections import rename
+from sash.sql.binder.projections import rename, union
 from sash.sql.binder.scope import Scope
 from sash.sql.places import fault
 
@@ -125,12 +126,7 @@ def aggregate(part: Part, groups: Groups) -> Plan:
 
 def aggregate_sets(part: Part, groups: Groups, sets: Sequence[frozenset[Expression]]) -> Plan:
     """The groups of every set, in the columns of `aggregate`."""
-    whole: Plan | None = None
-    for chosen in sets:
-        plan = _padded(aggregate(part, _narrowed(groups, chosen)), groups, chosen)
-        whole = plan if whole is None else Combine(whole, plan, Combination.UNION_ALL)
-    assert whole is not None
-    return whole
+    return union([_padded(aggregate(part, _narrowed(groups, chosen)), groups, chosen) for chosen in sets])
 
 
 def _narrowed(groups: Groups, chosen: frozenset[Expression]) -> Groups:

@@ -20,7 +20,6 @@ from sqlglot import exp
 from sash.errors import choices
 from sash.logical.nodes import (
     Deletions,
-    Emit,
     Insertions,
     Plan,
     Scan,
@@ -32,6 +31,7 @@ from sash.logical.nodes import (
 )
 from sash.logical.streams import Stamp, StreamSpec
 from sash.schema import Schema
+from sash.sql.binder.beginnings import read_view
 from sash.sql.binder.context import Context
 from sash.sql.binder.projections import rename
 from sash.sql.binder.scope import Input
@@ -125,8 +125,7 @@ def _named(node: exp.Table, context: Context) -> Input:
     with at(node):
         entry = context.catalog.get(node.name)
     if isinstance(entry, ViewDefinition):
-        plan = entry.plan.input if isinstance(entry.plan, Emit) else entry.plan
-        return Input(plan, entry.name, "view")
+        return Input(read_view(entry), entry.name, "view")
     return _table(node, entry, context.catalog) if entry.is_table else _stream(entry)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sash.logical.nodes import Minus
+from sash.logical.nodes import Minus, Plan, Scan, Window
 from sash.scalar.nodes import Column, Expression, columns
 from sash.sql.binder import matches
 from sash.sql.binder.as_of import AS_OF, AS_OF_LEFT, as_of
@@ -130,4 +130,11 @@ def _minus(left: Part, step: Step) -> Part:
     if found.left_only or found.right_only or found.residual or not found.left_keys:
         where = step.node.args.get("on") if step.node else None
         raise fault(where, "MINUS compares columns by = only", "put other conditions into subqueries: (SELECT ...)")
-    return replace(found.left, plan=Minus(found.left.plan, found.right.plan, found.left_keys, found.right_keys))
+    by_position = _has_positions(found.left.plan, found.left_keys)
+    return replace(found.left, plan=Minus(found.left.plan, found.right.plan, found.left_keys, found.right_keys, by_position))
+
+
+def _has_positions(plan: Plan, keys: tuple[int, ...]) -> bool:
+    """Whether rows of a key come in the order of their stream, on however many shards; all else is derived."""
+    is_window = isinstance(plan, Window) and isinstance(plan.input, Scan)
+    return is_window and (not plan.spec.partition or plan.spec.partition == keys)  # type: ignore[union-attr]

@@ -32,14 +32,14 @@ def of_elements(binder: ExpressionBinder, node: exp.Anonymous) -> Expression | N
     if len(names) != 1:
         raise fault(given[1], f"{node.name.upper()} takes a lambda of one element", "write x -> x = 1")
     if isinstance(given[0], exp.Anonymous) and given[0].name.lower() in _ARRAYS:
-        parts = [binder.bind(_with(given[1].this, names[0], element)) for element in given[0].expressions]
+        parts = [binder.part(_with(given[1].this, names[0], element)) for element in given[0].expressions]
         if not parts:
             return Literal(node.name.lower() == "forall", BOOLEAN)
         return parts[0] if len(parts) == 1 else binder.call(node, _JOINED[node.name.lower()], parts)
     wanted = _equal_to(given[1].this, names[0])
     if wanted is None or node.name.lower() != "exists":
         raise not_yet(given[1], "a lambda over an array that is not written out, but for x -> x = value,")
-    return binder.call(node, "array_contains", [binder.bind(given[0]), binder.bind(wanted)])
+    return binder.call(node, "array_contains", [binder.part(given[0]), binder.part(wanted)])
 
 
 def _with(body: exp.Expr, name: str, element: exp.Expr) -> exp.Expr:

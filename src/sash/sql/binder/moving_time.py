@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from sash.errors import SashError
+from sash.interned import remembered
 from sash.logical.nodes import Filter, Join, Plan, Project, Scan
 from sash.logical.nodes import Sequence as Pairs
 from sash.logical.reached import Reached
+from sash.logical.rewrite import over_children
 from sash.logical.tables import is_non_retroactive
 from sash.logical.ticks import Ticks
 from sash.logical.unnest import Unnest
@@ -29,18 +30,15 @@ from sash.sql.binder.now import NOW, misplaced, reads_time
 from sash.sql.binder.periods import TICK, period_of, ticking
 from sash.sql.binder.projections import columns, cut
 
-_CHILDREN = ("input", "left", "right")
 
-
+@remembered
 def settle_time(plan: Plan) -> Plan:
     """A plan without NOW(); parts that never had it are left as they are."""
     if isinstance(plan, Scan):
         return plan
     if isinstance(plan, Join):
         plan = _above_lookup(plan)
-    children: dict[str, Any] = {name: settle_time(getattr(plan, name)) for name in _CHILDREN if hasattr(plan, name)}
-    if any(children[name] is not getattr(plan, name) for name in children):
-        plan = replace(plan, **children)
+    plan = over_children(plan, settle_time)
     if isinstance(plan, Filter) and reads_time(plan.predicate):
         return _filter(plan)
     if isinstance(plan, Project) and any(map(reads_time, plan.expressions)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sash.logical.nodes import Filter, Join, Plan, Project, Sequence, inputs
+from sash.logical.nodes import Filter, Join, Plan, Project, Sequence, parts
 from sash.logical.unnest import Unnest
 from sash.scalar.nodes import Call, Column, Expression, columns
 
@@ -63,16 +63,15 @@ def names(expression: Expression, level: int) -> bool:
 
 def reads(plan: Plan) -> Iterator[Expression]:
     """The expressions of a plan, at all depths."""
-    if isinstance(plan, Filter):
-        yield plan.predicate
-    elif isinstance(plan, Project):
-        yield from plan.expressions
-    elif isinstance(plan, Unnest):
-        yield plan.array
-    elif isinstance(plan, Join | Sequence) and plan.residual is not None:
-        yield plan.residual
-    for below in inputs(plan):
-        yield from reads(below)
+    for part in parts(plan):
+        if isinstance(part, Filter):
+            yield part.predicate
+        elif isinstance(part, Project):
+            yield from part.expressions
+        elif isinstance(part, Unnest):
+            yield part.array
+        elif isinstance(part, Join | Sequence) and part.residual is not None:
+            yield part.residual
 
 
 def is_tied(plan: Plan, level: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sash.logical.nodes import Aggregate, Plan, Project
+from sash.logical.nodes import Aggregate, Combination, Combine, Plan, Project
 from sash.scalar.nodes import Column, Expression
 
 
@@ -43,3 +43,11 @@ def columns(plan: Plan) -> tuple[Column, ...]:
 def _is_identity(plan: Plan, expressions: Sequence[Expression]) -> bool:
     places = [expression.index for expression in expressions if isinstance(expression, Column)]
     return len(places) == len(expressions) and places == list(range(len(plan.schema)))
+
+
+def union(sides: Sequence[Plan]) -> Plan:
+    """All rows of all sides, in a tree that is as low as it can be."""
+    if len(sides) == 1:
+        return sides[0]
+    middle = (len(sides) + 1) // 2
+    return Combine(union(sides[:middle]), union(sides[middle:]), Combination.UNION_ALL)

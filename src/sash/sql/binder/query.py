@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from sash.deep import deeply
 from sash.errors import SqlError
 from sash.logical.nodes import Emit, Plan
 from sash.sql.binder.beginnings import begin_together
@@ -30,6 +31,7 @@ from sash.sql.user_code import mark_user_code
 _RESERVED = ("_op", "_ts")  # what a changelog has besides the columns of its view
 
 
+@deeply
 def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> Plan:
     """The plan of a query; `columns` are the names of a view's column list, if it has one.
 
@@ -39,7 +41,7 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     with within(text):
         tree = expand_macros(query.tree, catalog)
         mark_user_code(tree, catalog)
-        plan = stamp_latent(_settled(bind_query(tree, Context(catalog, text)), tree), catalog)
+        plan = stamp_latent(_settled(bind_query(tree, Context(catalog, text)), tree))
         plan = begin_together(plan, catalog)
         plan = _listed(plan, columns) if columns else _checked(plan, tree)
         return plan if query.emit is None else Emit(plan, query.emit)

@@ -43,7 +43,7 @@ def compared(binder: ExpressionBinder, node: exp.Expr) -> Expression | None:
         return None
     if len(left) != len(right):
         raise fault(node, f"a row of {len(left)} values is compared with one of {len(right)}")
-    pairs = [(binder.bind(one), binder.bind(other)) for one, other in zip(left, right, strict=True)]
+    pairs = [(binder.part(one), binder.part(other)) for one, other in zip(left, right, strict=True)]
     rows = _Rows(binder, node)
     if isinstance(node, _ORDERED):
         if isinstance(node, exp.GT | exp.GTE):

@@ -41,23 +41,23 @@ def in_other_words(binder: ExpressionBinder, node: exp.Anonymous) -> Expression 
     """What one of these calls means; None for any other."""
     name, given = node.name.lower(), node.expressions
     if name in _OPERATORS:
-        return binder.call(node, _OPERATORS[name], [binder.bind(part) for part in given])
+        return binder.call(node, _OPERATORS[name], [binder.part(part) for part in given])
     if name == "decode" and len(given) > 2:
         return _decode(binder, node)
     if name == "to_char" and len(given) == 2 and isinstance(given[1], exp.Literal) and given[1].is_string:
-        return binder.call(node, "date_format", [binder.bind(given[0]), Literal(_pattern(given[1].name), STRING)])
+        return binder.call(node, "date_format", [binder.part(given[0]), Literal(_pattern(given[1].name), STRING)])
     if name == "timestamp_trunc" and len(given) == 2 and (cut := _unit(given[1])) is not None:
-        return binder.call(node, "date_trunc", [Literal(cut, STRING), binder.bind(given[0])])
+        return binder.call(node, "date_trunc", [Literal(cut, STRING), binder.part(given[0])])
     unit = _unit(given[0]) if len(given) == 3 and name in (*_ADDED, *_BETWEEN) else None
     if unit is None:
         return None
-    one, other = (binder.bind(part) for part in given[1:])
+    one, other = (binder.part(part) for part in given[1:])
     with at(node):
         return _moved(unit, one, other) if name in _ADDED else _passed(unit, one, other)
 
 
 def _decode(binder: ExpressionBinder, node: exp.Anonymous) -> Expression:
-    subject, *rest = (binder.bind(part) for part in node.expressions)
+    subject, *rest = (binder.part(part) for part in node.expressions)
     otherwise = rest.pop() if len(rest) % 2 else Literal(None, STRING)
     branches: list[Expression] = []
     for wanted, found in zip(rest[::2], rest[1::2], strict=True):

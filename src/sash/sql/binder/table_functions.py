@@ -44,7 +44,7 @@ def bind_table_function(node: exp.Expr, context: Context) -> Input:
     name, given = call
     binder = ExpressionBinder(Scope((), outer=context.outer), "FROM")
     if name in _SERIES:
-        ends = [binder.bind(part) for part in given]
+        ends = [binder.part(part) for part in given]
         array = _range(node, ends) if name == "range" else binder.call(node, name, ends)
     else:
         if len(given) != 1:

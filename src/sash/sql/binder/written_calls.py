@@ -59,7 +59,7 @@ class BoundCall:
     argument: Expression | None
     is_distinct: bool = False
     second: Expression | None = None
-    parameter: object = None
+    parameter: float | str | UserAggregate | None = None
     order: tuple[Ordering, ...] = ()  # of STRING_AGG and ARRAY_AGG; becomes a number in the second argument
 
     @property

@@ -1,0 +1,60 @@
+"""Nodes of plans, each there once: equal nodes are the same object.
+
+Plans are trees only on paper. An outer join reads its left side three times, a chain of them three times three times …; walked as
+a tree, thirty of them would never end. As equal nodes are one object, they are compared and looked up at once, however much lies
+below them, and what is found out about a node is found out once (`remembered`).
+
+    class Node(metaclass=Interned)        and every class below it, a frozen dataclass each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import lru_cache
+from threading import Lock
+from typing import Any, ParamSpec, TypeVar, cast
+from weakref import WeakValueDictionary
+
+_Asked = ParamSpec("_Asked")
+_Found = TypeVar("_Found")
+
+NOT_WRITTEN = {"written": False}  # of a field that says something about this process alone
+MANY = 1 << 14  # answers that are remembered: more than one plan has nodes
+
+_KNOWN: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
+_LOCK = Lock()
+
+
+class Interned(type):
+    """The kind of classes whose equal instances are one. A class may say with `_identity` what tells its instances apart."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Interned:
+        # A dataclass keeps what is there: it would compare, and hash, everything below.
+        same = {"__eq__": object.__eq__, "__hash__": object.__hash__, "__reduce__": _rebuilding}
+        return super().__new__(cls, name, bases, {**same, **namespace})
+
+    def __call__(cls, *values: Any, **named: Any) -> Any:
+        made = super().__call__(*values, **named)
+        identity = (cls, *_identity(made))
+        with _LOCK:
+            return _KNOWN.setdefault(identity, made)
+
+
+def _identity(node: Any) -> tuple[object, ...]:
+    own = getattr(node, "_identity", None)
+    return own() if own is not None else _values(node)
+
+
+def _values(node: Any) -> tuple[object, ...]:
+    return tuple(getattr(node, member.name) for member in fields(node))
+
+
+def _rebuilding(node: Any) -> tuple[object, ...]:
+    """A copy from elsewhere is made as all nodes are, so it is the node that is here already, if there is one."""
+    return type(node), _values(node)
+
+
+def remembered(find: Callable[_Asked, _Found]) -> Callable[_Asked, _Found]:
+    """The same function of nodes, which answers at once what it was asked before; of long ago it forgets."""
+    return cast(Callable[_Asked, _Found], lru_cache(maxsize=MANY)(find))

@@ -1,0 +1,29 @@
+"""Lateness by position: what a row has before it in its own partition."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sash.deltas import Int64s
+from sash.kernels.compiling import kernel
+
+
+@kernel
+def mark_late(
+    partitions: npt.NDArray[np.int32], positions: Int64s, ts: Int64s, delay: int, late: npt.NDArray[np.bool_]
+) -> int:
+    """Of rows in the order of (partition, position), which are below the greatest ts at earlier positions of their partition,
+    less the delay; how many there are. Rows at one position do not judge each other.
+    """
+    count, is_first = 0, True
+    before, greatest = 0, 0
+    for i in range(len(ts)):
+        if i == 0 or partitions[i] != partitions[i - 1]:
+            is_first, greatest = True, ts[i]
+        elif positions[i] != positions[i - 1]:
+            is_first, before = False, greatest
+        late[i] = not is_first and ts[i] < before - delay
+        count += late[i]
+        greatest = max(greatest, ts[i])
+    return count

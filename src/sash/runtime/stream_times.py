@@ -1,0 +1,89 @@
+"""The time of some streams together: all that a view which reads just these may know of time.
+
+    streams                 s (ts, clock)      a (stamped on arrival)
+    the time of s alone     greatest and clock of s; rows of a never move it
+    the time of both        the greatest timestamp of both, and the least clock; one clock stamps all that arrives
+
+A table changes, for a view, at `now`: at the greatest timestamp, or at the clock where that is later. Without streams, time is
+what was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sash.runtime.stream_clock import StreamClock
+from sash.runtime.told_time import ToldTime
+from sash.schema import BEGINNING
+from sash.state.arena import Scope
+
+HAS_ENDED, END, FLOOR, IS_SET = range(4)
+
+
+class StreamsTime:
+    """Of streams, by name."""
+
+    def __init__(self, streams: Mapping[str, StreamClock], told: ToldTime, scope: Scope) -> None:
+        self._streams = streams
+        self._arrivals = [clock for clock in streams.values() if clock.is_arrival]
+        self._told = told
+        self._registers = scope.array("end", 4)
+        if not self._registers[IS_SET]:
+            self._registers[:] = (0, BEGINNING, BEGINNING, 1)
+
+    @property
+    def has_streams(self) -> bool:
+        return bool(self._streams)
+
+    @property
+    def greatest(self) -> int:
+        """The greatest timestamp; BEGINNING while there was none."""
+        return max((clock.greatest for clock in self._streams.values()), default=BEGINNING)
+
+    @property
+    def clock(self) -> int:
+        """All before it is final."""
+        if self._registers[HAS_ENDED]:
+            return self.end + 1
+        if not self._streams:
+            return max(self._told.clock, int(self._registers[FLOOR]))
+        return max(min(map(self.clock_of, self._streams)), int(self._registers[FLOOR]))
+
+    def clock_of(self, stream: str) -> int:
+        """What is promised of one of the streams: arrivals come in one order, so none will before the last of any."""
+        if self._registers[HAS_ENDED]:
+            return self.end + 1
+        clock = self._streams[stream]
+        if not clock.is_arrival or len(self._arrivals) == 1:
+            return clock.clock
+        last = max(other.greatest for other in self._arrivals)
+        return clock.clock if last == BEGINNING else max(clock.clock, last + 1)
+
+    @property
+    def now(self) -> int:
+        """Where time is: at the greatest timestamp, or at the clock if that is later."""
+        return self.end if self._registers[HAS_ENDED] else max(self.greatest, self.clock)
+
+    @property
+    def has_ended(self) -> bool:
+        return bool(self._registers[HAS_ENDED])
+
+    @property
+    def end(self) -> int:
+        """The last instant, once the end was told."""
+        return int(self._registers[END])
+
+    @property
+    def last(self) -> int:
+        """The last instant that there is something of."""
+        return max(self.greatest, self.clock - 1) if self._streams else self.clock
+
+    def finish(self, last: int) -> None:
+        """All up to this instant is final, and nothing more is expected."""
+        self._registers[:IS_SET] = (1, last, max(int(self._registers[FLOOR]), last + 1))
+        if not self._streams and last > BEGINNING:
+            self._told.advance(last + 1, last)
+
+    def resume(self) -> None:
+        """Something comes after an end."""
+        self._registers[HAS_ENDED] = 0

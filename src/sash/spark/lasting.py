@@ -1,0 +1,98 @@
+"""Queries that outlive their workers.
+
+A task whose Python worker died is run again by Spark, where the session lets it: `local[N,4]` does, `local[N]` does not, and the
+worker that plans batches is no task at all. A query that ended so is begun again from its checkpoint, a few times in a row: one
+that kills every worker is not tried for ever. All who ask for the query ask here, and whoever comes first begins it.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from sash.spark.failures import is_lost
+
+LIVES = 4  # beginnings in a row without a batch that came to its end
+
+
+class LostWorkerWarning(UserWarning):
+    """A query was begun again, as one of its processes had died."""
+
+
+class LastingQuery:
+    """A streaming query, for as long as it is not stopped."""
+
+    def __init__(self, begin: Callable[[], StreamingQuery], batch: Callable[[], int]) -> None:
+        self._begin, self._batch = begin, batch
+        self._lock = threading.RLock()
+        self._is_stopped = False
+        self._left, self._begun_at = LIVES, batch()
+        self._query = begin()
+
+    @property
+    def isActive(self) -> bool:
+        return bool(self._alive().isActive)
+
+    @property
+    def runId(self) -> str:
+        return str(self._query.runId)
+
+    @property
+    def recentProgress(self) -> Any:
+        return self._query.recentProgress
+
+    def exception(self) -> PySparkException | None:
+        return self._alive().exception()
+
+    def processAllAvailable(self) -> None:
+        self._lastingly(lambda query: query.processAllAvailable())
+
+    def awaitTermination(self, timeout: float) -> bool:
+        """Whether it has come to its end."""
+        return bool(self._lastingly(lambda query: query.awaitTermination(timeout)))
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+            self._query.stop()
+
+    def _lastingly(self, work: Callable[[StreamingQuery], Any]) -> Any:
+        """Do something with the query that runs, again if it dies meanwhile and is begun again."""
+        while True:
+            query = self._alive()
+            try:
+                return work(query)
+            except PySparkException:
+                if self._alive() is query:
+                    raise
+
+    def _alive(self) -> StreamingQuery:
+        """The query, begun again if a process that it needed is gone."""
+        with self._lock:
+            while not self._is_stopped and not self._query.isActive and self._may_begin_again():
+                self._query = self._begin()
+            return self._query
+
+    def _may_begin_again(self) -> bool:
+        failure = self._query.exception()
+        if failure is None or not is_lost(failure):
+            return False
+        if self._batch() > self._begun_at:
+            self._left = LIVES
+        self._begun_at = self._batch()
+        self._left -= 1
+        if self._left < 0:
+            return False
+        warnings.warn(
+            "a process of the query died, and Spark gave up; it goes on from its checkpoint"
+            " (a session on local[N,4] instead of local[N] tries a task again by itself)",
+            LostWorkerWarning,
+            stacklevel=2,
+        )
+        return True
+

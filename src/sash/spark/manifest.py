@@ -1,0 +1,190 @@
+"""The manifest: which files hold which batches of which output, and which answers are on record.
+
+    manifest/base-N.json     everything up to batch N
+    manifest/batch-N.json    what batch N added; one for every batch after the newest base, whether it added something or not
+    manifest/answers/        the answers of views after some batch, which a restart and late readers begin with
+
+Who wants to know what an output holds reads the newest base and the batches after it. A base that is on record makes all before
+it superfluous, so neither the number of these files nor their size grows with the batches: files of the outputs are merged
+(`merging.py`), and what a bounded history has no room for leaves the manifest before it leaves the folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from sash.errors import SashError
+from sash.schema import BEGINNING
+from sash.spark.arenas import BEFORE_ALL
+from sash.spark.sealed import SealedFolder
+
+PLACE = "manifest"  # in the checkpoint
+ANSWERS = "answers"
+BASE, BATCH = "base-", "batch-"
+TRIES = 20  # to read while somebody writes: every one of them means that another base was put down meanwhile
+WAY_OUT = "bring it back from a copy, or start again with a new checkpoint and a new output folder"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of an output, and the batches whose rows it holds."""
+
+    file: str
+    first: int
+    last: int
+    rows: int
+    size: int  # in bytes
+    checksum: int
+    least: int | None = None  # instants of its changes
+    greatest: int | None = None
+    level: int = 0  # how often its rows were merged
+
+    @staticmethod
+    def from_json(values: list[Any]) -> Part:
+        return Part(*values)
+
+    def to_json(self) -> list[Any]:
+        return list(asdict(self).values())
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of one output: the changes of all batches after `since`, in the order of batches, then of shards."""
+
+    parts: tuple[Part, ...] = ()
+    since: int = BEFORE_ALL
+    answers: tuple[Part, ...] = ()  # of a view, oldest first; none for `since` means that it held nothing then
+    greatest: int | None = None  # the latest instant of all changes, kept or not
+    changed: int = 0  # how many changes there have been since the newest answer
+    complete: int | None = BEGINNING  # from when on a view is right for all rows that ever came; None: never
+    ended: int | None = None  # the batch in which the view went
+
+    def answer(self, batch: int) -> Part | None:
+        """The newest answer on record of this batch or an earlier one."""
+        return max((answer for answer in self.answers if answer.last <= batch), key=lambda one: one.last, default=None)
+
+    def between(self, after: int, last: int) -> list[Part]:
+        """The files that hold changes of these batches."""
+        return [part for part in self.parts if part.last > after and part.first <= last]
+
+    def before(self, batch: int) -> Kept:
+        """As it was before a batch that is about to be answered again."""
+        return replace(self, parts=tuple(part for part in self.parts if part.last < batch))
+
+    def plus(self, parts: Iterable[Part]) -> Kept:
+        added = sorted(parts, key=lambda part: part.file)
+        instants = [instant for instant in (self.greatest, *(part.greatest for part in added)) if instant is not None]
+        rows = sum(part.rows for part in added)
+        return replace(self, parts=(*self.parts, *added), greatest=max(instants, default=None), changed=self.changed + rows)
+
+    @staticmethod
+    def from_json(values: dict[str, Any]) -> Kept:
+        lists = {name: tuple(map(Part.from_json, values[name])) for name in ("parts", "answers")}
+        return Kept(**values | lists)
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self) | {name: [part.to_json() for part in getattr(self, name)] for name in ("parts", "answers")}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All outputs after a batch, by the names of their folders."""
+
+    batch: int = BEFORE_ALL
+    outputs: Mapping[str, Kept] = field(default_factory=dict)
+
+    def kept(self, output: str) -> Kept:
+        return self.outputs.get(output, Kept())
+
+    def with_batch(self, batch: int, added: Mapping[str, Iterable[Part]]) -> Manifest:
+        """One more batch; the newest one may be answered again."""
+        if batch <= self.batch:
+            before = {output: kept.before(batch) for output, kept in self.outputs.items()}
+            return Manifest(batch - 1, before).with_batch(batch, added)
+        changed = {output: self.kept(output).plus(parts) for output, parts in added.items()}
+        return Manifest(batch, {**self.outputs, **changed})
+
+    def with_output(self, output: str, kept: Kept) -> Manifest:
+        return replace(self, outputs={**self.outputs, output: kept})
+
+
+@dataclass(frozen=True)
+class ManifestFolder:
+    """Where a manifest is on record."""
+
+    folder: SealedFolder
+
+    @staticmethod
+    def of(checkpoint: SealedFolder) -> ManifestFolder:
+        return ManifestFolder(checkpoint.child(PLACE))
+
+    @property
+    def answers(self) -> SealedFolder:
+        return self.folder.child(ANSWERS)
+
+    @property
+    def is_there(self) -> bool:
+        return any(name.startswith(BASE) for name in self.folder.names())
+
+    def put_base(self, manifest: Manifest) -> None:
+        """Put everything down; what was there before is not needed any more."""
+        names = self.folder.names()
+        outputs = {output: kept.to_json() for output, kept in manifest.outputs.items()}
+        mine = _name(BASE, manifest.batch)
+        self._put(mine, {"batch": manifest.batch, "outputs": outputs})
+        for name in names:
+            if name != mine and name.startswith((BASE, BATCH)) and _number(name) <= manifest.batch:
+                self.folder.delete(name)
+
+    def put_batch(self, batch: int, added: Mapping[str, Iterable[Part]]) -> None:
+        parts = {output: [part.to_json() for part in found] for output, found in added.items()}
+        self._put(_name(BATCH, batch), {"batch": batch, "added": parts})
+
+    def newest(self) -> int:
+        """The number of the last batch on record, from the names alone."""
+        return max((_number(name) for name in self.folder.names() if name.startswith((BASE, BATCH))), default=BEFORE_ALL)
+
+    def read(self) -> Manifest:
+        for _ in range(TRIES):
+            found = self._read()
+            if found is not None:
+                return found
+        raise SashError(f"the manifest of the outputs in {self.folder.place} is not whole: a batch is missing", WAY_OUT)
+
+    def _read(self) -> Manifest | None:
+        """None where a file is not there, which may be because another base has come meanwhile."""
+        names = self.folder.names()
+        base = max((_number(name) for name in names if name.startswith(BASE)), default=None)
+        if base is None:
+            raise SashError(f"the manifest of the outputs, {self.folder.place}, is gone", WAY_OUT)
+        found = self._get(_name(BASE, base))
+        if found is None:
+            return None
+        outputs = {output: Kept.from_json(kept) for output, kept in found["outputs"].items()}
+        manifest = Manifest(found["batch"], outputs)
+        later = sorted(_number(name) for name in names if name.startswith(BATCH) and _number(name) > base)
+        for number in later:
+            found = self._get(_name(BATCH, number))
+            if found is None or number != manifest.batch + 1:
+                return None
+            added = {output: [Part.from_json(part) for part in parts] for output, parts in found["added"].items()}
+            manifest = manifest.with_batch(number, added)
+        return manifest
+
+    def _put(self, name: str, values: dict[str, Any]) -> None:
+        self.folder.put(name, [json.dumps(values).encode()])
+
+    def _get(self, name: str) -> dict[str, Any] | None:
+        data = self.folder.read(name)
+        return None if data is None else dict(json.loads(bytes(data)))
+
+
+def _name(kind: str, batch: int) -> str:
+    return f"{kind}{batch + 1:08d}.json"  # from 0 on: the first base is that before all batches
+
+
+def _number(name: str) -> int:
+    return int(name.rsplit("-", 1)[1].removesuffix(".json")) - 1

@@ -1,0 +1,81 @@
+"""DataFrames that tell, for every row, the partition of its source and the position there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypedDict
+
+from pyspark.sql import DataFrame
+
+from sash.errors import SashError, choices
+from sash.logical.streams import StreamSpec
+
+KAFKA = "kafka"
+NUMBERS = ("tinyint", "smallint", "int", "bigint")
+SAME_TASKS = ("Project", "Filter", "SubqueryAlias", "EventTimeWatermark")  # plans that leave every row where it was read
+SOURCE = "StreamingRelationV2"
+
+
+class Places(TypedDict):
+    """Of a stream, what tells the places of its rows."""
+
+    partition: tuple[str, ...]
+    position: str
+
+
+KAFKA_PLACES: Places = {"partition": ("topic", "partition"), "position": "offset"}
+
+
+def placed(stream: StreamSpec, partition: str | Sequence[str] | None, position: str | None) -> StreamSpec:
+    """The stream with the columns that tell the places of its rows; without any, a batch of its DataFrame is a unit."""
+    if position is None:
+        return replace(stream, is_unit=True, partition=(), position=None)
+    if stream.is_table:
+        raise SashError(f'"{stream.name}" is a table: its rows have no order', "leave partition= and position= out")
+    return replace(stream, is_unit=False, partition=_columns(partition), position=position)
+
+
+def check_places(stream: str, frame: DataFrame, partition: str | Sequence[str] | None, position: str | None) -> None:
+    """Both are named or none; the columns are there, and of types that name and count."""
+    columns = _columns(partition)
+    if bool(columns) != (position is not None):
+        said, missing = ("partition", "position") if columns else ("position", "partition")
+        raise SashError(
+            f'stream "{stream}" has {said}= and no {missing}=: a position counts the rows of one partition',
+            f"give both, or leave {said}= out",
+        )
+    for column in columns:
+        _check(stream, frame, column, (*NUMBERS, "string"), "partition", "an integer or a string")
+    if position is not None:
+        _check(stream, frame, position, NUMBERS, "position", "an integer")
+
+
+def _columns(partition: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if partition is None else (partition,) if isinstance(partition, str) else tuple(partition)
+
+
+def _check(stream: str, frame: DataFrame, column: str, types: Sequence[str], what: str, wanted: str) -> None:
+    found = [field for field in frame.schema.fields if field.name.lower() == column.lower()]
+    if not found:
+        raise SashError(
+            f'the DataFrame of stream "{stream}" has no column "{column}", which is to tell the {what} of its rows',
+            f"it has: {choices(frame.columns)}",
+        )
+    told = found[0].dataType.simpleString()
+    if told not in types:
+        raise SashError(
+            f'column "{column}" of the DataFrame of stream "{stream}" is {told}, and a {what} is {wanted}',
+            "name another column, or cast it before",
+        )
+
+
+def has_whole_pieces(stream: StreamSpec, frame: DataFrame) -> bool:
+    """Whether a task has all rows of a partition between two positions: so Kafka's tasks do, as long as nothing moves rows."""
+    names = {name.lower() for name in stream.partition}
+    if names != set(KAFKA_PLACES["partition"]) or (stream.position or "").lower() != KAFKA_PLACES["position"]:
+        return False
+    node = frame._jdf.queryExecution().analyzed()
+    while node.nodeName() in SAME_TASKS:
+        node = node.children().apply(0)
+    return bool(node.nodeName() == SOURCE and node.sourceName().lower() == KAFKA)

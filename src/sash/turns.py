@@ -1,0 +1,127 @@
+"""Turns: many threads may use one database, one of them at a time.
+
+    public method     takes a turn; turns of one thread nest, another thread waits
+    engine at work    marked inside a turn: code of the user that runs there cannot come back into the database
+    failed at work    the state may be half changed: every later turn is refused, with the reason
+
+Code of the user that is no part of the work (`on_batch`, the reader of a subscription) runs outside of turns, so it may do
+whatever it likes, wait for other threads included.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from sash.errors import SashError
+from sash.interrupts import interrupts_wait
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class Turns:
+    """The lock of a database, and why it is not to be used any more."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.RLock())
+        self._is_at_work = False
+        self._refusal: tuple[str, str] | None = None
+        self._is_closed = False
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Alone with the database."""
+        with self._changed:
+            self.check()
+            yield
+
+    @contextmanager
+    def last_turn(self) -> Iterator[None]:
+        """A turn that is there after the database was closed too, for what nobody has read yet."""
+        with self._changed:
+            if not self._is_closed:
+                self.check()
+            yield
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Inside a turn: the state changes, wholly or not at all."""
+        with interrupts_wait():
+            yield from self._work()
+
+    def _work(self) -> Iterator[None]:
+        self._is_at_work = True
+        try:
+            yield
+        except BaseException as failure:
+            why = failure.message if isinstance(failure, SashError) else f"{type(failure).__name__}: {failure}"
+            way = failure.hint if isinstance(failure, SashError) and failure.hint else "mend the cause"
+            self._refusal = (f"the database stopped in the middle of its work: {why}", f"{way}; then connect again")
+            raise
+        finally:
+            self._is_at_work = False
+            self._changed.notify_all()
+
+    @contextmanager
+    def look(self) -> Iterator[None]:
+        """Inside a turn: code of the user may be called, but nothing changes."""
+        self._is_at_work = True
+        try:
+            yield
+        finally:
+            self._is_at_work = False
+
+    def close(self) -> None:
+        """Nobody has a turn any more; whoever waits is told."""
+        with self._changed:
+            self._refusal, self._is_closed = self._refusal or ("the database is closed", "connect again"), True
+            self._changed.notify_all()
+
+    def check(self) -> None:
+        if self._is_at_work:  # by this thread: others wait for their turn
+            raise SashError("code that a query calls cannot use the database that calls it", "use a database of its own")
+        if self._refusal is not None:
+            raise SashError(*self._refusal)
+
+    def notify(self) -> None:
+        """Inside a turn: something that others wait for may have come."""
+        self._changed.notify_all()
+
+    def wait_for(self, is_there: Callable[[], bool], timeout: float | None) -> None:
+        """Inside a turn, but others have theirs meanwhile: until it is there, or nothing will come any more, or in vain."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while not is_there() and not self._is_closed:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            self._changed.wait(left)
+            if not self._is_closed:
+                self.check()
+
+
+class TakesTurns(Protocol):
+    """Whatever has public methods in turns."""
+
+    @property
+    def turns(self) -> Turns: ...
+
+
+Owner = TypeVar("Owner", bound=TakesTurns)
+
+
+def in_turn(
+    method: Callable[Concatenate[Owner, Parameters], Result],
+) -> Callable[Concatenate[Owner, Parameters], Result]:
+    """A method that is whole: no other method of the same database runs at the same time."""
+
+    @functools.wraps(method)
+    def whole(self: Owner, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with self.turns.turn():
+            return method(self, *args, **kwargs)
+
+    return whole

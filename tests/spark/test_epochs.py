@@ -1,0 +1,202 @@
+"""A checkpoint has one driver at a time: one that has been replaced is told, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import counting
+import pyarrow.parquet as pq
+import pytest
+from without_spark import connected
+
+from sash.errors import SashError
+from sash.runtime.packets import Cargo
+from sash.spark.checkpoint import make_checkpoint
+from sash.spark.epochs import NONE, Replaced, check_epoch, claim_epoch, newest_epoch
+from sash.spark.folder import Bytes, Folder
+from sash.spark.outputs import output_name
+from sash.spark.sealed import SealedFolder
+from sash.spark_database import SparkDatabase
+
+SQL = """
+CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts WITH (format = 'csv', path = 's');
+CREATE MATERIALIZED VIEW counts AS SELECT k, COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 20 SECONDS] GROUP BY k;
+CREATE MATERIALIZED VIEW total AS SELECT COUNT(*) AS n FROM s [RANGE 7 SECONDS];
+"""
+ROWS = 40
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> SealedFolder:
+    return make_checkpoint(SealedFolder.of(tmp_path / "cp"), counting.job(counting.stream("events.csv"))).folder
+
+
+def test_the_newest_claim_counts(checkpoint: SealedFolder) -> None:
+    first = claim_epoch(checkpoint, newest_epoch(checkpoint))
+    check_epoch(checkpoint, first)
+    second = claim_epoch(checkpoint, newest_epoch(checkpoint))
+    check_epoch(checkpoint, second)
+    check_epoch(checkpoint, NONE)
+    with pytest.raises(Replaced, match=r"another run \(process \d+ on .*\) has taken over the checkpoint"):
+        check_epoch(checkpoint, first)
+
+
+def test_two_that_connected_at_once_do_not_both_begin(checkpoint: SealedFolder) -> None:
+    claim_epoch(checkpoint, 0)
+    with pytest.raises(Replaced, match=r"has begun to use the checkpoint .* since this one connected; connect again"):
+        claim_epoch(checkpoint, 0)
+
+
+def test_old_claims_are_forgotten(checkpoint: SealedFolder) -> None:
+    for seen in range(100):
+        assert claim_epoch(checkpoint, seen) == seen + 1
+    assert len(checkpoint.child("epochs").names()) <= 16
+
+
+def test_a_damaged_claim_counts_as_well(checkpoint: SealedFolder) -> None:
+    first, second = claim_epoch(checkpoint, 0), claim_epoch(checkpoint, 1)
+    Path(checkpoint.place, f"epochs/{second:08d}.json").write_bytes(b"")
+    with pytest.raises(Replaced, match="another run has taken over"):
+        check_epoch(checkpoint, first)
+
+
+def write_rows(folder: Path) -> None:
+    (folder / "s").mkdir()
+    lines = (f"{second},{'abcd'[second % 4]},{second % 3}\n" for second in range(1, ROWS))
+    (folder / "s/rows.csv").write_text("".join(lines))
+
+
+def changes(db: SparkDatabase) -> dict[str, list[str]]:
+    """What the outputs of all views hold by the manifest; and as a plain reader sees them, once a start has tidied up."""
+    ledger, found = db._started().ledger, {}
+    for view in ("counts", "total"):
+        name = output_name(view, Cargo.CHANGES)
+        found[view] = sorted(str(row) for table in ledger.read_all(name) for row in table.to_pylist())
+        if not db.is_finished:
+            assert sorted(map(str, pq.read_table(f"{ledger.output.place}/{name}").to_pylist())) == found[view]
+    return found
+
+
+Connect = Callable[[Path], SparkDatabase]
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Connect:
+    write_rows(tmp_path)
+
+    def made(folder: Path) -> SparkDatabase:
+        db = connected(monkeypatch, tmp_path, SQL, batch_rows=7)
+        db._options |= {"checkpoint": folder / "point", "output": folder / "out"}
+        return db
+
+    return made
+
+
+def test_another_temporary_folder_does_not_let_a_second_driver_in(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = connect(tmp_path), connect(tmp_path)
+    first.start()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
+    with pytest.raises(SashError, match="another run is using this checkpoint"):
+        second.start()
+    first.drain()
+    first.close()
+
+
+class Sleeper:
+    """A driver that falls asleep before a write; meanwhile another one, who sees no lock, does all that is to do."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, writes: int, meanwhile: Callable[[], object]) -> None:
+        self.left, self.meanwhile = writes, meanwhile
+        self.is_over = False
+        for kind in ("put", "create"):
+            monkeypatch.setattr(Folder, kind, self.slept(getattr(Folder, kind)))
+        monkeypatch.setattr(Folder, "local_path", None)
+
+    def slept(self, write: Callable[..., object]) -> Callable[..., object]:
+        def put(folder: Folder, name: str, parts: Iterator[Bytes], **options: object) -> object:
+            self.left -= 1
+            if self.left == 0:
+                self.meanwhile()
+                self.is_over = True
+            return write(folder, name, parts, **options)
+
+        return put
+
+
+@pytest.mark.parametrize("flush", [True, False])
+def test_a_driver_that_wakes_up_late_changes_nothing(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush: bool
+) -> None:
+    """At every one of its writes, or some: what the two leave, and a third one ends, is what one alone would have left."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    stride = int(os.environ.get("SASH_STRIDE", "9"))
+
+    def runner(folder: Path) -> SparkDatabase:
+        db = connect(folder)
+        db._options["flush"] = flush
+        return db
+
+    def ended(folder: Path) -> SparkDatabase:
+        db = runner(folder)
+        db.run()
+        return db
+
+    expected = changes(ended(tmp_path / "calm"))
+    assert all(len(rows) > 10 for rows in expected.values())
+    writes, tries, replaced = 1 - stride + flush, 0, 0
+    while True:
+        writes, tries = max(1, writes + stride), tries + 1
+        folder = tmp_path / f"late-{writes}"
+        with monkeypatch.context() as patch:
+            sleeper = Sleeper(patch, writes, lambda folder=folder: ended(folder))
+            try:
+                runner(folder).run()
+            except SashError as error:
+                replaced += 1
+                assert "another" in str(error)
+        assert changes(ended(folder)) == expected, writes
+        if not sleeper.is_over:
+            break
+    assert writes > 50
+    assert replaced >= tries // 2
+
+
+def test_a_task_of_a_driver_that_was_replaced_writes_nothing(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Folder, "local_path", None)
+    first = connect(tmp_path)
+    first.start()
+    first.drain()
+    host = first._started()
+    claim_epoch(host._settings.checkpoint, newest_epoch(host._settings.checkpoint))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with (tmp_path / "s/more.csv").open("w") as file:
+        file.write("70,a,1\n")
+    with pytest.raises(Replaced):
+        first.drain()
+    with pytest.raises(Replaced):
+        first.start() if first.stop() is None else None  # type: ignore[func-returns-value]
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_files_of_another_batch_of_the_same_number_are_not_read(tmp_path: Path) -> None:
+    from sash.spark.store import History
+
+    folder = replace(SealedFolder.of(tmp_path), number="x")
+    mine, theirs = History(folder, lambda batch: "aaaa"), History(folder, lambda batch: "bbbb")
+    theirs.put_log(3, [])
+    theirs.put_answer(3, [])
+    theirs.put_snapshot(3, tmp_path / "none", "{}")
+    assert mine.log(3) is None
+    assert mine.answer(3) is None
+    assert mine.snapshots(9) == []
+    assert History(folder).log(3) == []
+    mine.put_log(3, [])
+    assert History(folder).log(3) is None
+    assert (mine.log(3), theirs.log(3)) == ([], [])

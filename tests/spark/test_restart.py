@@ -1,0 +1,109 @@
+"""A restart depends on the state of a job, not on its history: neither on its batches, nor on what was said to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from test_outputs import often
+from without_spark import AtOnce, connected, query_of
+
+from sash.schema import SECOND
+from sash.session import Database
+from sash.spark import folding, tidying
+from sash.spark.folder import Folder
+from sash.spark_database import SparkDatabase
+
+assert often  # a fixture
+BATCHES = int(os.environ.get("SASH_RESTART_BATCHES", "240"))  # of the longer history
+STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING) TIMESTAMP BY ts"
+REST = """
+CREATE TABLE t (k STRING, name STRING, weight DOUBLE);
+CREATE MATERIALIZED VIEW v AS SELECT t.name, COUNT(*) AS n, SUM(t.weight) AS w FROM s [RANGE 9999 DAYS] s JOIN t ON s.k = t.k GROUP BY t.name;
+"""
+SQL = f"{STREAM} WITH (format = 'csv', path = 's');\n{REST}"
+ROWS = [(1, "ann"), (2, "bob"), (3, "ann")]
+
+
+def statement(number: int) -> str:
+    """Of every second batch the table is as it was; it never has more than a few rows."""
+    key, name = ("ann", "bob", "cid")[number // 2 % 3], f"n{number // 2 % 5}"
+    if number % 2:
+        return f"DELETE FROM t WHERE k = '{key}' AND name = '{name}'"
+    return f"INSERT INTO t VALUES ('{key}', '{name}', {number % 7}.5), ('{key}', '{name}', NULL)"
+
+
+def said(db: SparkDatabase, numbers: range) -> None:
+    """A batch for every statement."""
+    for number in numbers:
+        db.execute(statement(number))
+        db.advance((number + 10) * SECOND)
+        query_of(db).processAllAvailable()
+
+
+def embedded(count: int) -> Database:
+    db = Database()
+    db.execute(f"{STREAM};\n{REST}")
+    db.push("s", ROWS)
+    for number in range(count):
+        db.execute(statement(number))
+        db.advance((number + 10) * SECOND)
+    return db
+
+
+@contextmanager
+def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The files that are read, and the names that are listed."""
+    found: list[str] = []
+    read, names = Folder.read, Folder.names
+
+    def reading(folder: Folder, name: str) -> object:
+        found.append(f"{folder.place}/{name}")
+        return read(folder, name)
+
+    def listing(folder: Folder) -> list[str]:
+        listed = names(folder)
+        found.extend(f"{folder.place}/{name}" for name in listed)
+        return listed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "read", reading)
+        patch.setattr(Folder, "names", listing)
+        yield found
+
+
+@pytest.mark.usefixtures("often")
+def test_a_restart_reads_as_much_after_many_batches_as_after_few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+    monkeypatch.setattr(tidying, "Thread", AtOnce)
+    monkeypatch.setattr(folding, "LEAST", 8)
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/0.csv").write_text("".join(f"{ts},{k}\n" for ts, k in ROWS))
+    db = connected(monkeypatch, tmp_path, SQL, shards=1)
+    db.start()
+    query_of(db).processAllAvailable()
+    counts, done = [], 0
+    for count in (40, BATCHES):
+        said(db, range(done, count))
+        db.close()
+        kept = {int(path.name) for path in (tmp_path / "point/spark/commits").iterdir()}
+        for old in sorted(kept)[:-10]:  # as Spark does
+            for kind in ("commits", "offsets"):
+                (tmp_path / f"point/spark/{kind}/{old}").unlink()
+        db = connected(monkeypatch, tmp_path, SQL, shards=1)
+        with reads(monkeypatch) as found:
+            db.start()
+            said(db, range(count, count + 1))
+        whole = embedded(count + 1)
+        assert db.view("v").to_pylist() == whole.view("v").to_pylist()
+        assert pq.read_table(tmp_path / "out/v.changes.parquet").num_rows == whole.changes("v").num_rows > count // 2
+        counts.append(len(found))
+        done = count + 1
+    assert counts[1] <= 2 * counts[0], counts  # it depends on when the last snapshots were taken
+    assert len(list((tmp_path / "point/control").iterdir())) < 30 and len(list((tmp_path / "point/tables").iterdir())) < 30
+    assert [path.name for path in (tmp_path / "point/tables").iterdir() if path.name.startswith("net-")]
+    db.close()

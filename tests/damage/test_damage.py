@@ -1,0 +1,58 @@
+"""None of many damaged files goes unnoticed; `SASH_DAMAGED_FILES=10000` tries more of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from damage.damages import DAMAGES
+from damage.trials import Field
+
+FILES = int(os.environ.get("SASH_DAMAGED_FILES", "60"))
+
+
+@pytest.fixture(scope="module")
+def field() -> Iterator[Field]:
+    made = Field()
+    yield made
+    made.close()
+
+
+def test_what_is_compared_is_worth_it(field: Field) -> None:
+    for told in field.expected.values():
+        assert {key.split()[0] for key in told} == {"changes", "answer", "complete"}
+        assert all(len(text.splitlines()) > 20 for key, text in told.items() if key.startswith("changes"))
+
+
+def test_no_damaged_file_goes_unnoticed(field: Field) -> None:
+    summary = field.play(range(FILES))
+    assert not summary.wrong, "\n".join(f"seed={seed}: {wrong}" for seed, wrong in summary.wrong.items())
+    assert summary.total == FILES
+    assert summary.exact.total() > FILES // 4
+    assert summary.refused.total() > FILES // 10
+
+
+def test_all_that_can_happen_happens(field: Field) -> None:
+    kinds = {field.damaged(seed).rpartition(" ") for seed in range(150)}
+    assert {damage for *_, damage in kinds} == {damage.__name__ for damage in DAMAGES}
+    folders = {kind for kind, *_ in kinds}
+    for name in ("control", "files/s", "jobs", "tables", "manifest", "epochs", "shards/log", "shards/answers", "shards/snapshots"):
+        assert f"point/{name}" in folders, name
+
+
+def test_a_crash_is_seen(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that ends in the middle of a trial is counted, and the trials after it are played."""
+
+    def dying(self: Field, seed: int) -> tuple[str, str, str]:
+        if seed == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "a file", "exact", ""
+
+    monkeypatch.setattr(Field, "trial", dying)
+    summary = field.play(range(6))
+    assert list(summary.wrong) == [3]
+    assert "crash" in summary.wrong[3]
+    assert summary.exact.total() == 5

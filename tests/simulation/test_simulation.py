@@ -1,0 +1,65 @@
+"""Whatever dies, stalls, runs twice or is lost: the changelogs are those of an undisturbed run, or there is a clear refusal.
+
+SASH_SIMULATED_RUNS says how many seeds are played; `./run simulate` plays them for as long as one likes.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from simulation.faults import Fault
+from simulation.found import FOUND
+from simulation.simulate import Summary, play, undisturbed
+from simulation.workload import QUERIES, Do, make_workload
+
+RUNS = int(os.environ.get("SASH_SIMULATED_RUNS", "60"))
+BLOCK = 10  # seeds of one workload
+
+
+@pytest.mark.parametrize("block", range(RUNS // BLOCK))
+def test_simulated_runs(block: int) -> None:
+    summary = Summary()
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        summary.add(seed, *play(seed))
+    assert not summary.wrong, "\n".join(f"seed={seed}: {wrong}" for seed, wrong in summary.wrong.items())
+    assert summary.with_faults > BLOCK // 2 and summary.exact > BLOCK // 2
+    assert len(summary.faults) > len(Fault) // 4
+
+
+@pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"seed={seed}")
+def test_found(seed: int) -> None:
+    _, wrong = play(seed)
+    assert wrong is None, f"seed={seed}: {wrong}"
+
+
+def test_a_seed_is_played_the_same_way_every_time() -> None:
+    first, second = (play(3) for _ in range(2))
+    assert first[0] is not None and second[0] is not None
+    assert first[0].log == second[0].log and first[0].operations == second[0].operations
+    assert first[0].faults == second[0].faults and first[0].changes == second[0].changes
+
+
+def test_workloads_are_of_all_kinds() -> None:
+    """And what they give is worth a comparison."""
+    works = [make_workload(number) for number in range(200)]
+    actions = [action for work in works for action in work.actions]
+    assert {action.do for action in actions} == set(Do)
+    said = "\n".join([action.text for action in actions] + [work.sql for work in works])
+    for word in ("CREATE OR REPLACE", "DROP VIEW", "INSERT", "UPDATE", "DELETE", "ADVANCE", *QUERIES):
+        assert word in said, word
+    assert {work.shards for work in works} == {1, 2, 3}
+    calm = [undisturbed(number) for number in range(6)]
+    assert sum(any(outcome.changes.values()) for outcome in calm) >= 5
+
+
+def test_a_wrong_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keeper that answers a batch twice, as if it had forgotten the first time, is seen through."""
+    from sash.spark.keeper import Keeper
+    from sash.spark.store import History
+
+    monkeypatch.setattr(History, "answer", lambda self, batch: None)
+    monkeypatch.setattr(Keeper, "_choose_base", lambda self, arena_file, version: None)
+    assert any(play(seed)[1] for seed in range(40, 140))
+

@@ -1,0 +1,70 @@
+"""The soak runs on both hosts, its answers are right, and it finds what grows."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from soak.embedded import Embedded
+from soak.load import VIEWS, Load
+from soak.soak import soak
+from soak.trend import Room, table, trend
+
+ROOM = Room(0.05, 2)
+
+
+def told(line: str) -> None:
+    return
+
+
+@pytest.mark.parametrize(
+    ("values", "grows"),
+    [
+        ([10.0] * 30, False),
+        ([10.0 + place for place in range(30)], True),
+        ([10.0 + place**2 / 10 for place in range(30)], True),
+        ([30.0 - place for place in range(30)], False),
+        ([10.0] * 22 + [99.0] * 8, False),  # an array that doubled once
+        ([10.0] * 8 + [99.0] * 22, False),
+        ([10.0, 12.0, 11.0] * 10, False),
+        ([10.0] * 9 + [500.0] + [10.0] * 20, False),  # a spike
+        ([100.0 + place / 10 for place in range(30)], False),  # within what it may vary by
+    ],
+)
+def test_growth(values: list[float], grows: bool) -> None:
+    found = trend("memory", values, ROOM)
+    assert found.grows is grows
+    assert ("GROWS" in table([found])) is grows
+
+
+def test_a_soak_finds_a_leak() -> None:
+    """Of descriptors and of memory, in seconds; and nothing else is taken for one."""
+    host, leaked = Embedded("10 SECONDS"), []
+    host.pause = 0.0
+
+    def leak() -> None:
+        leaked.append((os.open("/dev/null", os.O_RDONLY), bytearray(1 << 20)))
+
+    try:
+        soaked = soak(host, 6, told, leak)
+    finally:
+        host.close()
+        for file, _ in leaked:
+            os.close(file)
+    assert soaked.ticks > 20 and host.read
+    assert {"descriptors", "memory MB"} <= set(soaked.grows)
+    assert "threads" not in soaked.grows
+
+
+def test_a_soak_finds_a_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    host, load = Embedded("none"), Load()
+    for _ in range(30):
+        host.tick(load.tick())
+    for view in VIEWS:
+        host.check(load, view)
+    answer = host.answer("counts")
+    monkeypatch.setattr(host, "answer", lambda view: answer[1:])
+    with pytest.raises(AssertionError):
+        host.check(load, "counts")
+    host.close()

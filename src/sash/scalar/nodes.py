@@ -64,7 +64,7 @@ def _hashable(value: object) -> object:
 
 
 def _told_apart(value: object) -> object:
-    """What two values share only if they are the same to the bit: 0.0 equals -0.0 and all NaN print alike, 1 equals True and 1.0."""
+    """Equal only for values that are the same to the bit: 0.0 equals -0.0, 1 equals True, and all NaN print alike."""
     if isinstance(value, tuple):
         return tuple(map(_told_apart, value))
     return struct.pack("d", value) if isinstance(value, float) else repr(value)

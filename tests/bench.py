@@ -16,16 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Layout
-from sash.logical.nodes import Order
-from sash.logical.patterns import Pattern
-from sash.operators.base import Operator, Surroundings
 from sash.operators.build import build
-from sash.physical.specs import PortSpec, Spec
+from sash.operators.operator import Operator, Surroundings
+from sash.operators.spec import PortSpec, Spec
+from sash.plan.nodes import Order
+from sash.plan.patterns import Pattern
 from sash.scalar.evaluate import Failures
 from sash.schema import BIGINT, DOUBLE, FOREVER, INT, STRING, Schema, decimal, schema
-from sash.state.arena import Arena
-from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
+from sash.stores.lanes import decode, encode
 from sash.testing import tables
 
 Row = tuple[object, ...]

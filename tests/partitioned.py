@@ -11,15 +11,15 @@ import pyarrow as pa
 
 import sash
 from reopening import reopened
-from sash.logical.streams import StreamSpec
-from sash.physical.job import Job, plan_job
+from sash.plan.streams import StreamSpec
+from sash.planner.job import Job, plan_job
 from sash.runtime.packets import Cargo, Packet, facts_body, told_body
 from sash.runtime.packing import to_everyone
 from sash.runtime.partitions import named
 from sash.runtime.shard import Shard
 from sash.schema import SECOND
 from sash.spark.frames import pack_task
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 from sash.testing.tables import from_arrow
 
 COLUMNS = "ts TIMESTAMP, k BIGINT, name STRING"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 
 
 def reopened(arena: Arena) -> Arena:

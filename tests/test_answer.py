@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sash.session import Database
+from sash.database.embedded import Database
 
 ROWS = [(1, "a", 3.0), (2, "b", 9.0), (3, "c", None), (4, "d", float("nan")), (5, "e", 9.0), (6, None, -1.0)]
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from sash.cli import main
+from sash.cli.main import main
 
 STREAM = """CREATE STREAM s (ts TIMESTAMP, k STRING, v BIGINT) TIMESTAMP BY ts DELAY 2 SECONDS
   WITH (format = 'csv', path = 's.csv', header = 'true');

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from sash.scalar.functions import FUNCTIONS
-from sash.sql.binder.aggregate_functions import NAMES
-from sash.sql.binder.over import WINDOW_FUNCTIONS
-from sash.sql.binder.pair_statistics import STATISTICS
+from sash.sql.bind.aggregate_functions import NAMES
+from sash.sql.bind.over import WINDOW_FUNCTIONS
+from sash.sql.bind.pair_statistics import STATISTICS
 
 PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 OPERATORS = {

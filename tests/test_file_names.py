@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sash
-from sash.cli import main
+from sash.cli.main import main
 from sash.errors import SashError
 from sash.file_names import LONGEST, file_name
-from sash.sql.places import quoted
+from sash.sql.syntax.text_positions import quoted
 
 STRANGE = ("../../x", "/tmp/absolute", "x", "x.changes", "x.late", "..", ".hidden", "_hidden", "~", "a b\n%2F", "größe", "n" * 300, "é" * 300, "*{a,b}?[c]")
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from sash.errors import SashError
-from sash.history import ALL, DEFAULT, NONE, Asked, History, parse_history
+from sash.runtime.history_limit import ALL, DEFAULT, NONE, Asked, History, parse_history
 from sash.schema import SECOND
 
 

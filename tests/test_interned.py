@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 import sash
-from sash.logical.nodes import Filter, Join, Plan, Scan, parts
+from sash.plan.nodes import Filter, Join, Plan, Scan, parts
 from sash.scalar.nodes import Column, Literal
 from sash.schema import BOOLEAN, DOUBLE, INT, Field, Schema
 

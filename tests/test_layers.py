@@ -9,12 +9,11 @@ import pytest
 import sash
 
 ORDER = (
-    "cli", "commands", "bench", "generate", "testing", "spark_database", "session", "tables", "replan", "declare", "answer", "subscription", "queries", "spark",
-    "sources", "runtime", "history",
-    "operators", "state", "kernels", "physical", "optimizer", "sql", "logical", "scalar", "deltas", "schema", "interned", "deep", "file_names", "turns", "interrupts", "errors",
+    "cli", "testing", "generate", "database", "spark", "sources", "runtime", "planner",
+    "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "deep", "file_names", "turns", "interrupts", "errors",
 )  # fmt: skip
 
-HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark", "bench"}, "duckdb": {"testing", "bench"}}
+HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing"}}
 
 PACKAGE = Path(next(iter(sash.__path__)))
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -80,7 +79,7 @@ def test_every_layer_is_in_the_list() -> None:
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "testing").glob("*.py")), ids=lambda path: path.name)
 def test_the_oracle_is_independent_of_the_engine(path: Path) -> None:
-    assert not imported_layers(path) & {"spark", "runtime", "operators", "state", "kernels", "physical", "optimizer"}
+    assert not imported_layers(path) & {"spark", "runtime", "operators", "stores", "kernels", "planner"}
 
 
 def test_tests_outside_packages_have_names_of_their_own() -> None:

@@ -20,7 +20,7 @@ def test_the_job_is_good_sql() -> None:
 
 
 def test_the_session() -> None:
-    pytest.importorskip("sash.session")
+    pytest.importorskip("sash.database.embedded")
     values: dict[str, object] = {}
     for line in blocks("python")[0].splitlines():
         code, _, comment = line.partition("#")

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import sash
+from sash.database.embedded import COMPLETE_SINCE, Database
 from sash.errors import SashError
 from sash.runtime.packets import changes_schema
-from sash.session import COMPLETE_SINCE, Database
 
 SQL = """
     CREATE STREAM s (ts TIMESTAMP, k STRING, n BIGINT) TIMESTAMP BY ts;
@@ -41,7 +41,7 @@ def rows(table: pa.Table | list[pa.RecordBatch]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def reading(subscription: sash.subscription.Subscription) -> Iterator[list[pa.RecordBatch]]:
+def reading(subscription: sash.database.subscription.Subscription) -> Iterator[list[pa.RecordBatch]]:
     """Another thread reads to the end of it."""
     found: list[pa.RecordBatch] = []
     thread = threading.Thread(target=lambda: found.extend(subscription), daemon=True)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from sash.history import Asked
-    from sash.session import Database
-    from sash.spark_database import SparkDatabase
+    from sash.database.embedded import Database
+    from sash.database.on_spark import SparkDatabase
+    from sash.runtime.history_limit import Asked
 
 __all__ = ["LateRowsWarning", "SashError", "SqlError", "connect"]
 
@@ -31,9 +31,9 @@ def connect(spark: SparkSession, **options: Any) -> SparkDatabase: ...
 def connect(spark: SparkSession | None = None, **options: Any) -> Database | SparkDatabase:
     """An engine in this process, or, given a SparkSession, one on Spark."""
     if spark is None:
-        from sash.session import Database
+        from sash.database.embedded import Database
 
         return Database(**options)
-    from sash.spark_database import SparkDatabase
+    from sash.database.on_spark import SparkDatabase
 
     return SparkDatabase(spark, **options)

@@ -21,8 +21,8 @@ from sqlglot.optimizer.annotate_types import annotate_types
 
 import sash
 from cases.known import KNOWN
+from sash.database.embedded import Database
 from sash.errors import SashError
-from sash.session import Database
 from sash.testing.comparing import same_rows
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "cases"

@@ -21,7 +21,7 @@ from cases.suite import (
     source_name,
     spark_text,
 )
-from sash.session import Database
+from sash.database.embedded import Database
 from sash.testing.values import instant
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from sash.physical.placement import Expiry
-from sash.session import Database
+from sash.database.embedded import Database
+from sash.planner.placement import Expiry
 from sash.testing.comparing import assert_same
 from sash.testing.tables import Change, changes, from_arrow
 from sash.testing.values import moment

@@ -27,7 +27,7 @@ from cases.suite import (
     push,
     rows_of,
 )
-from sash.session import Database
+from sash.database.embedded import Database
 from sash.testing.tables import from_arrow
 from sash.testing.values import instant, moment
 

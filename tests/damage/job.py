@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sash import spark_database
+from sash.database import on_spark as spark_database
+from sash.database.on_spark import SparkDatabase
 from sash.runtime.packets import Cargo
 from sash.spark.outputs import output_name
 from sash.spark.trials import shown
-from sash.spark_database import SparkDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "spark"))
 from without_spark import Crash, PlayedHost, query_of

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sash.logical.statistics import NOTHING_KNOWN, Statistics
-from sash.session import Database
+from sash.database.embedded import Database
+from sash.plan.statistics import NOTHING_KNOWN, Statistics
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import from_arrow, show

@@ -20,8 +20,8 @@ from fuzz.corpus import texts
 from fuzz.mutations import mutated
 from fuzz.queries import Queries
 from fuzz.statements import NAME, PRELUDE, bad_row, pushes, rows, statement
+from sash.database.embedded import Database
 from sash.errors import SashError
-from sash.session import Database
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import from_arrow

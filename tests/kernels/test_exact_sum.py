@@ -22,7 +22,7 @@ from sash.kernels.exact_sum import (
     needed_limbs,
     spread_cells,
 )
-from sash.kernels.rounding import (
+from sash.operators.group_by.kernels.rounding import (
     EXACT_LIMBS,
     SCRATCH,
     divide,

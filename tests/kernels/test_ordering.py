@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sash.deltas import Delta, Layout
-from sash.operators.changes import NetChanges
+from sash.operators.net_changes import NetChanges
 from sash.schema import BIGINT, FOREVER, Field, Schema
-from sash.state.arena import Arena
-from sash.state.interner import Interner
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
 
 LAYOUT = Layout(Schema((Field("a", BIGINT), Field("b", BIGINT), Field("c", BIGINT))))
 NULLS = -1  # the lane of the mask

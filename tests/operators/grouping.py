@@ -18,17 +18,17 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta
-from sash.logical.aggregates import AggregateCall, Function
-from sash.logical.patterns import Pattern
-from sash.operators.base import Surroundings
-from sash.operators.group_by import GroupBy
-from sash.physical.group_specs import GroupBySpec
-from sash.physical.specs import PortSpec
+from sash.operators.group_by.operator import GroupBy
+from sash.operators.group_by.spec import GroupBySpec
+from sash.operators.operator import Surroundings
+from sash.operators.spec import PortSpec
+from sash.plan.aggregates import AggregateCall, Function
+from sash.plan.patterns import Pattern
 from sash.scalar.evaluate import Failures
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, FOREVER, INT, STRING, TIMESTAMP, Kind, Type, decimal, schema
-from sash.state.arena import Arena
-from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
+from sash.stores.lanes import decode, encode
 
 Row = tuple[object, ...]
 Change = tuple[int, Row, int]  # instant, row, weight

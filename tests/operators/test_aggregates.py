@@ -28,7 +28,7 @@ from grouping import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sash.logical.aggregates import Function
+from sash.plan.aggregates import Function
 from sash.schema import BIGINT, BOOLEAN, DOUBLE, INT, STRING, decimal
 
 VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from bench import COLUMNS, Bench, Change, Row, history, net, port, recomputed, shown, text
 from sash.deltas import Delta
-from sash.logical.nodes import Combination
-from sash.logical.patterns import Pattern
-from sash.operators.combine import Combine
-from sash.physical.set_specs import CombineSpec, UnionAllSpec
-from sash.physical.specs import Spec, TimeWindowSpec
+from sash.operators.sets.combine import Combine
+from sash.operators.sets.spec import CombineSpec, UnionAllSpec
+from sash.operators.spec import Spec
+from sash.operators.windows.spec import TimeWindowSpec
+from sash.plan.nodes import Combination
+from sash.plan.patterns import Pattern
 from sash.schema import BIGINT, STRING, schema
 
 PEOPLE = schema(("name", STRING), ("n", BIGINT))

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sash
-from sash.logical.aggregates import Function
-from sash.physical.group_specs import OrderedGroupBySpec, SlidingGroupBySpec
-from sash.physical.specs import Spec
+from sash.operators.group_by.spec import OrderedGroupBySpec, SlidingGroupBySpec
+from sash.operators.spec import Spec
+from sash.plan.aggregates import Function
 from sash.schema import BIGINT, STRING
 
 PAIRS = [(1, 0), (7, 3), (3, 7), (5, 5), (6, 0), (7, 6), (9, 8)]

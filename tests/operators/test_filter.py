@@ -10,18 +10,19 @@ import pyarrow as pa
 import pytest
 
 from sash.deltas import Delta, Layout
-from sash.logical.patterns import Pattern
-from sash.operators.base import Surroundings
-from sash.operators.conditions import parted
-from sash.operators.filter import Filter
-from sash.physical.specs import FilterSpec, PortSpec
+from sash.operators.filter.conditions import parted
+from sash.operators.filter.operator import Filter
+from sash.operators.filter.spec import FilterSpec
+from sash.operators.operator import Surroundings
+from sash.operators.spec import PortSpec
+from sash.plan.patterns import Pattern
 from sash.scalar import build
 from sash.scalar.evaluate import Failures, evaluate
 from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, FOREVER, INT, STRING, TIMESTAMP, Schema, Type, decimal, schema
-from sash.state.arena import Arena
-from sash.state.interner import Interner
-from sash.state.lanes import encode
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
+from sash.stores.lanes import encode
 
 INFINITY, NAN = float("inf"), float("nan")
 VALUES: dict[Type, list[object]] = {

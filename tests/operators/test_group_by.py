@@ -25,7 +25,7 @@ from grouping import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sash.logical.aggregates import Function
+from sash.plan.aggregates import Function
 from sash.schema import BIGINT, DOUBLE, INT, STRING
 
 

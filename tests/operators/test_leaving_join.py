@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sash.kernels.merging import COUNT, MERGES
-from sash.operators.leaving_join import MET, LeavingJoin
-from sash.session import Database
+from sash.database.embedded import Database
+from sash.operators.join.kernels.merging import COUNT, MERGES
+from sash.operators.join.leaving import MET, LeavingJoin
 from sash.testing import Oracle
 from sash.testing.comparing import assert_same
 from sash.testing.tables import from_arrow

@@ -11,16 +11,16 @@ import pytest
 
 import sash
 from sash.deltas import Delta, Layout
-from sash.logical.patterns import Pattern
-from sash.operators.base import Surroundings
-from sash.operators.lookup import SignedLookup
-from sash.physical.pair_specs import SignedLookupSpec
-from sash.physical.specs import PortSpec
+from sash.operators.lookup.operator import SignedLookup
+from sash.operators.lookup.spec import SignedLookupSpec
+from sash.operators.operator import Surroundings
+from sash.operators.spec import PortSpec
+from sash.plan.patterns import Pattern
 from sash.scalar.evaluate import Failures
 from sash.schema import FOREVER, STRING, schema
-from sash.state.arena import Arena
-from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
+from sash.stores.lanes import decode, encode
 from sash.testing import Oracle, from_arrow, show
 from sash.testing.comparing import assert_same
 

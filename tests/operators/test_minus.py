@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench import COLUMNS, END, Bench, Change, Row, history, in_order, net, port, recomputed, shown, text
-from sash.logical.nodes import Order
-from sash.operators.minus import Minus
-from sash.physical.set_specs import MinusSpec
+from sash.operators.sets.minus import Minus
+from sash.operators.sets.spec import MinusSpec
+from sash.plan.nodes import Order
 from sash.schema import BIGINT, INT, STRING, schema
 
 CALLS = schema(("source", STRING), ("n", BIGINT))

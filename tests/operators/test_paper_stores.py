@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sash.bench.patterns import Run, measure, strategies
-from sash.bench.patterns_input import QUERIES, Input, Query, favorites
-from sash.physical.papers import Stores
+from benchmarks.papers.plans import Stores
+from benchmarks.patterns import Run, measure, strategies
+from benchmarks.patterns_input import QUERIES, Input, Query, favorites
 
 JOIN = QUERIES[1]
 PLAYED = [query for query in QUERIES if query.name.startswith("Query") and query != QUERIES[0]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sash.deltas import MOST_SHARED, Delta, forever
-from sash.operators.pieces import MOST, SMALLEST, Pieces, Yield
+from sash.operators.output_chunks import MOST, SMALLEST, Pieces, Yield
 from sash.schema import FOREVER
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sash
-from sash.session import Database
+from sash.database.embedded import Database
 from sash.testing.clock import FakeClock
 
 TABLE = "CREATE TABLE t (k STRING, until TIMESTAMP)"

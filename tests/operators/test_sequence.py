@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench import END, Bench, Change, Row, in_order, port, shown, text
-from sash.logical.nodes import Pairing
-from sash.logical.patterns import Pattern
-from sash.operators import sequence as operator
-from sash.operators.sequence import Pairs
-from sash.physical.pair_specs import SequenceSpec
+from sash.operators.sequence import operator as operator
+from sash.operators.sequence.operator import Pairs
+from sash.operators.sequence.spec import SequenceSpec
+from sash.plan.nodes import Pairing
+from sash.plan.patterns import Pattern
 from sash.scalar.nodes import Call, Column, Expression
 from sash.schema import BIGINT, BOOLEAN, INT, STRING, schema
 

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import pytest
 
 import sash
-from sash.physical.group_specs import SlidingGroupBySpec
-from sash.physical.specs import Spec
+from sash.operators.group_by.spec import SlidingGroupBySpec
+from sash.operators.spec import Spec
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, x DOUBLE, v BIGINT, w BIGINT) TIMESTAMP BY ts;"
 VIEWS = {

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench import COLUMNS, END, Bench, Change, Row, history, in_order, net, port, recomputed, shown, text
-from sash.operators.emit import Emit
-from sash.operators.snapshots import Snapshots
-from sash.physical.reached import time_port
-from sash.physical.specs import DeletionsSpec, EmitSpec, InsertionsSpec, SnapshotsSpec
+from sash.operators.streams.emit import Emit
+from sash.operators.streams.snapshots import Snapshots
+from sash.operators.streams.spec import DeletionsSpec, EmitSpec, InsertionsSpec, SnapshotsSpec
+from sash.operators.time.spec import time_port
 from sash.schema import BIGINT, STRING, schema
 
 PEOPLE = schema(("name", STRING), ("n", BIGINT))

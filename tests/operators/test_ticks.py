@@ -8,10 +8,10 @@ from datetime import date, datetime
 import pytest
 
 import sash
+from sash.database.embedded import Database
 from sash.deltas import Delta
-from sash.operators import ticks
+from sash.operators.time import current_period as ticks
 from sash.runtime.node import Node
-from sash.session import Database
 from sash.testing.clock import FakeClock
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k INT) TIMESTAMP BY ts"

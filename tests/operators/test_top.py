@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench import COLUMNS, END, Bench, Change, Row, history, in_order, net, port, recomputed, shown, text
-from sash.logical.nodes import Order
-from sash.operators.top import Top
-from sash.physical.group_specs import TopSpec
+from sash.operators.top.operator import Top
+from sash.operators.top.spec import TopSpec
+from sash.plan.nodes import Order
 from sash.schema import BIGINT, INT, STRING, schema
 
 PEOPLE = schema(("name", STRING), ("n", BIGINT))

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sash.errors import SashError
-from sash.logical.aggregates import Function
-from sash.logical.user_aggregates import UserAggregate
+from sash.plan.aggregates import Function
+from sash.plan.user_aggregates import UserAggregate
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, Type, decimal
 
 

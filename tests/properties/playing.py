@@ -12,15 +12,15 @@ import pyarrow as pa
 
 import sash
 from reopening import reopened
-from sash.optimizer.optimize import optimize
-from sash.physical.choose import offers
-from sash.physical.job import Job, plan_job
-from sash.physical.placement import Expiry
+from sash.plan.rules.optimize import optimize
+from sash.planner.choose import offers
+from sash.planner.job import Job, plan_job
+from sash.planner.placement import Expiry
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, to_everyone
 from sash.runtime.shard import Shard
 from sash.sources.convert import convert
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 from sash.testing.tables import Change, from_arrow
 
 Streams = Mapping[str, Sequence[tuple[object, ...]]]

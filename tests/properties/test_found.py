@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from playing import Way, embedded, played
 
-from sash.physical.placement import Expiry
-from sash.sql.parse import parse_statements
+from sash.planner.placement import Expiry
+from sash.sql.syntax.parse import parse_statements
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import show

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_random_queries import examples
 
-from sash.logical.times import ASKED, time_of
-from sash.session import Database
+from sash.database.embedded import Database
+from sash.plan.times import ASKED, time_of
 from sash.testing.clock import FakeClock
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle

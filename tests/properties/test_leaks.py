@@ -12,21 +12,26 @@ from decimal import Decimal
 import pytest
 
 import sash
-from sash.kernels.expire import COUNT
-from sash.logical.nodes import Aggregate, Plan, Scan, Sequence, Window, WindowKind, inputs
-from sash.operators.base import Operator
-from sash.operators.expire import ExpireInOrder
-from sash.operators.group_by import GroupBy
+from sash.operators.expiry.expire import ExpireInOrder
+from sash.operators.expiry.kernels.expire import COUNT
+from sash.operators.group_by.groups import Groups
+from sash.operators.group_by.operator import GroupBy
+from sash.operators.operator import Operator
+from sash.plan.nodes import Aggregate, Plan, Scan, Sequence, Window, WindowKind, inputs
 from sash.runtime.graph import Graph
-from sash.state.groups import Groups
-from sash.state.ranking import Ranking
-from sash.state.row_log import RowLog
+from sash.stores.ranking import Ranking
+from sash.stores.row_log import RowLog
 from shapes import EPOCH, SHAPES, STREAMS, Shape
 
 ROWS_A_SECOND = 8
 PIECE = 40  # rows in a push
 HOUR = timedelta(hours=1)
-STORES = "sash.state."
+STORES = ("sash.stores.", *(
+    f"sash.operators.{name}" for name in (
+        "windows.partitions", "expiry.calendar", "expiry.message_stores", "join.merging_log", "group_by.groups", "group_by.sliding_groups",
+        "distinct.store", "sequence.waiting", "over.scratch",
+    )
+))  # fmt: skip
 
 
 def leaves(plan: Plan) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pytest
 
-from sash.logical.aggregates import AggregateCall, Function
-from sash.logical.as_of import AsOf
-from sash.logical.nodes import (
+from sash.plan.aggregates import AggregateCall, Function
+from sash.plan.as_of import AsOf
+from sash.plan.current_period import Period, Ticks
+from sash.plan.nodes import (
     Combination,
     Combine,
     Deletions,
@@ -32,20 +33,19 @@ from sash.logical.nodes import (
     WindowKind,
     WindowSpec,
 )
-from sash.logical.over import Frame, Over, OverCall, Unit, WindowFunction
-from sash.logical.reached import Reached
-from sash.logical.streams import Stamp, StreamSpec
-from sash.logical.ticks import Period, Ticks
-from sash.optimizer.prune_columns import prune_columns
-from sash.physical.explain import explain_view
-from sash.physical.job import Job, plan_job
-from sash.physical.placement import Expiry
+from sash.plan.over import Frame, Over, OverCall, Unit, WindowFunction
+from sash.plan.rules.prune_columns import prune_columns
+from sash.plan.streams import Stamp, StreamSpec
+from sash.plan.time_predicate import Reached
+from sash.planner.explain import explain_view
+from sash.planner.job import Job, plan_job
+from sash.planner.placement import Expiry
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import NO_DEAD, pack_split, to_everyone
 from sash.runtime.shard import Shard
 from sash.scalar.nodes import Call, Column, Literal
 from sash.schema import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, schema
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 
 COLUMNS = schema(("ts", TIMESTAMP), ("k", STRING), ("v", INT))
 STREAMS = {name: StreamSpec(name, COLUMNS, Stamp.EXTERNAL, 0) for name in ("a", "b")}

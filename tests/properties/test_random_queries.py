@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from playing import Way, embedded, played
 from queries import Job, jobs
 
-from sash.physical.placement import Expiry
+from sash.planner.placement import Expiry
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 

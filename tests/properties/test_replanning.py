@@ -7,12 +7,12 @@ import random
 import pytest
 from playing import Way, pushes
 
-from sash import replan
-from sash.logical.nodes import Plan
-from sash.logical.statistics import Statistics
-from sash.physical.choose import Choice, offers
-from sash.physical.placement import Expiry
-from sash.session import Database
+from sash.database import replan
+from sash.database.embedded import Database
+from sash.plan.nodes import Plan
+from sash.plan.statistics import Statistics
+from sash.planner.choose import Choice, offers
+from sash.planner.placement import Expiry
 from sash.testing.tables import Change, from_arrow
 from shapes import SHAPES, STREAMS, make_rows
 

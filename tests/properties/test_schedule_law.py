@@ -12,9 +12,9 @@ from functools import cache
 import pytest
 
 import sash
-from sash.runtime.enhanced import Timing
 from sash.runtime.graph import Graph
 from sash.runtime.schedule import parse_schedule
+from sash.runtime.time_propagation import Timing
 from sash.testing.tables import Change, from_arrow
 from shapes import SHAPES, STREAMS, make_rows
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import sash
+from sash.database.embedded import Database
 from sash.deltas import Int64s
 from sash.kernels import strings
-from sash.session import Database
-from sash.state.arena import Arena
-from sash.state.interner import SWEEP_BYTES, Interner
+from sash.stores.arena import Arena
+from sash.stores.interner import SWEEP_BYTES, Interner
 from shapes import EPOCH, SHAPES, STREAMS, make_rows
 
 LONG = 1 << 20  # bytes of a long string

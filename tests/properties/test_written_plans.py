@@ -20,12 +20,12 @@ from queries import jobs
 
 import sash
 from sash.errors import SashError
-from sash.physical.choose import Choice, choose
-from sash.physical.job import Job, plan_job
-from sash.physical.placement import Expiry
-from sash.physical.read_plan import from_data, json_object
-from sash.physical.specs import Spec
-from sash.physical.write_plan import to_data
+from sash.operators.spec import Spec
+from sash.planner.choose import Choice, choose
+from sash.planner.job import Job, plan_job
+from sash.planner.placement import Expiry
+from sash.planner.read_plan import from_data, json_object
+from sash.planner.write_plan import to_data
 from sash.scalar.nodes import Literal
 from sash.schema import BIGINT, DOUBLE, FOREVER, Type, array
 from sash.testing.blocks import blocks

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from sash.errors import SashError
-from sash.history import ALL, NONE, History
 from sash.runtime.batch_log import BatchLog
 from sash.runtime.change_log import ChangeLog
+from sash.runtime.history_limit import ALL, NONE, History
 from sash.schema import BEGINNING
 
 SCHEMA = pa.schema([("_op", pa.int8()), ("_ts", pa.timestamp("us")), ("n", pa.int64()), ("s", pa.string())])

@@ -6,14 +6,14 @@ import numpy as np
 
 import sash
 from sash.deltas import Delta
-from sash.physical.specs import PortSpec, Spec
+from sash.operators.spec import PortSpec, Spec
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.node import Node
 from sash.runtime.schedule import parse_schedule
 from sash.scalar.failures import Failures
 from sash.schema import FOREVER
-from sash.state.arena import Arena
-from sash.state.interner import Interner
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
 
 SQL = """
 CREATE STREAM a (ts TIMESTAMP, k STRING) TIMESTAMP BY ts;

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from sash.session import Database
+from sash.database.embedded import Database
 from sash.testing.clock import FakeClock
 from sash.testing.tables import from_arrow, show
 

@@ -14,7 +14,7 @@ from sash.runtime.lateness import judge, pieces
 from sash.runtime.partition_clocks import PartitionClocks
 from sash.runtime.partitions import PARTITION, POSITION, facts_of, in_place, label, named
 from sash.schema import BEGINNING
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 
 NUMBERS = [3, 10, -(2**63), 2**63 - 1, 0, -1, 10]
 TEXTS = ["b", "", "a", "a\0", "a\0b", "a\1", "ab", "ä", "a/b"]

@@ -12,7 +12,7 @@ from sash.errors import SashError
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.shard import Shard
 from sash.schema import SECOND
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 from sash.testing import from_arrow, show
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts;"

@@ -7,8 +7,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from sash import replan
-from sash.session import Database
+from sash.database import replan
+from sash.database.embedded import Database
 from sash.testing.values import moment
 
 SECOND = 1_000_000

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from sash.cli import main
+from sash.cli.main import main
+from sash.database.embedded import Database
 from sash.errors import SashError
 from sash.runtime.sketch import Sketch
-from sash.session import Database
 from sash.testing.values import moment
 
 SECOND = 1_000_000

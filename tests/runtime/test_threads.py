@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import sash
+from sash.database.embedded import Database
 from sash.errors import SashError
 from sash.runtime.shard import Shard
-from sash.session import Database
 
 SQL = """
     CREATE STREAM bids (ts TIMESTAMP, bidder STRING, price BIGINT) TIMESTAMP BY ts DELAY 1000 SECONDS;

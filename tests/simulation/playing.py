@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from sash import spark_database
+from sash.database import on_spark as spark_database
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
 from sash.sources import listing
@@ -26,7 +27,6 @@ from sash.spark import host as hosting
 from sash.spark.folder import Folder
 from sash.spark.outputs import output_name
 from sash.spark.trials import shown
-from sash.spark_database import SparkDatabase
 from simulation.bucket import Bucket
 from simulation.faults import Fault, Faults
 from simulation.query import AtOnce, SimulatedHost

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from sash.errors import SashError
 from sash.runtime.packets import Cargo, Packet
-from sash.spark.keeper import Keeper
+from sash.spark.shard_task import Keeper
 from simulation.faults import Fault, Faults
 from simulation.world import Attempt, Killed, StoreFailed, World, Wrong
 

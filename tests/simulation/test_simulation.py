@@ -56,7 +56,7 @@ def test_workloads_are_of_all_kinds() -> None:
 
 def test_a_wrong_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A keeper that answers a batch twice, as if it had forgotten the first time, is seen through."""
-    from sash.spark.keeper import Keeper
+    from sash.spark.shard_task import Keeper
     from sash.spark.store import History
 
     monkeypatch.setattr(History, "answer", lambda self, batch: None)

@@ -14,8 +14,8 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
+from sash.database.on_spark import SparkDatabase
 from sash.spark.session import local_session
-from sash.spark_database import SparkDatabase
 from soak import measures
 from soak.load import STREAMS, VIEWS, Load, Row, Tick, created
 from soak.trend import Room

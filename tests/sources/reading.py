@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.schema import BIGINT, DOUBLE, STRING, TIMESTAMP, Schema, schema
 from sash.sources import START, ReadResult, Split, list_files, plan, read
 

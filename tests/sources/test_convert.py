@@ -11,7 +11,7 @@ import pytest
 from reading import letters, values
 
 from sash.errors import SashError
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, decimal, schema
 from sash.sources import convert
 

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from sash.errors import SashError
-from sash.logical.patterns import Pattern
-from sash.logical.streams import Stamp, StreamSpec
-from sash.physical.job import Job, Port, View
-from sash.physical.specs import PortSpec
+from sash.operators.spec import PortSpec
+from sash.plan.patterns import Pattern
+from sash.plan.streams import Stamp, StreamSpec
+from sash.planner.job import Job, Port, View
 from sash.runtime.packets import Cargo, Packet, batch_body
 from sash.schema import BIGINT, TIMESTAMP, schema
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 
 EVENTS = schema(("ts", TIMESTAMP), ("key", BIGINT), ("value", BIGINT))
 COUNTS = schema(("key", BIGINT), ("n", BIGINT))

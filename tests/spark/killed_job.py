@@ -15,14 +15,14 @@ from jobs import JOB
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from sash import spark_database
-from sash.physical.job import Job
+from sash.database import on_spark as spark_database
+from sash.database.on_spark import SparkDatabase
+from sash.planner.job import Job
 from sash.runtime.shard import Shard
 from sash.spark.host import SparkHost
 from sash.spark.lasting import LostWorkerWarning
 from sash.spark.session import CONFIGURATION, _set_environment
-from sash.spark_database import SparkDatabase
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 
 STRAGGLER = 1  # the shard whose first attempt is slow where tasks may run twice
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, StringType
 
-from sash.session import Database
-from sash.spark_database import SparkDatabase
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 
 FILES = """
 CREATE STREAM s (ts TIMESTAMP, k STRING, a ARRAY<BIGINT>) TIMESTAMP BY ts WITH (format = 'json', path = 's.jsonl');

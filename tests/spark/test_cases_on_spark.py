@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from cases.known import KNOWN
 from cases.suite import Case, check, create_views, declare, parameters, rows_of, source_name
+from sash.database.on_spark import SparkDatabase
 from sash.sources.convert import convert
-from sash.spark_database import SparkDatabase
 
 EVERY = 19
 

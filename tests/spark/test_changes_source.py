@@ -12,10 +12,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from test_outputs import embedded, embedded_answer, in_order, often, played, settled
 from without_spark import query_of
 
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import changes_schema
 from sash.spark.changes_source import ChangesReader
-from sash.spark_database import SparkDatabase
 
 assert often  # a fixture
 

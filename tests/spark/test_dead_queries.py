@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
-from sash.spark_database import SparkDatabase
 
 JOB = """
     CREATE STREAM s (ts TIMESTAMP, n BIGINT) TIMESTAMP BY ts WITH (format = 'csv', path = 's', header = 'true');

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from without_spark import connected
 
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
 from sash.spark.checkpoint import make_checkpoint
@@ -20,7 +21,6 @@ from sash.spark.epochs import NONE, Replaced, check_epoch, claim_epoch, newest_e
 from sash.spark.folder import Bytes, Folder
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
-from sash.spark_database import SparkDatabase
 
 SQL = """
 CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts WITH (format = 'csv', path = 's');

@@ -10,7 +10,7 @@ from without_spark import connected
 
 import sash
 from sash.file_names import file_name
-from sash.sql.places import quoted
+from sash.sql.syntax.text_positions import quoted
 
 STREAM = "CREATE STREAM `../../s` (ts TIMESTAMP) TIMESTAMP BY ts WITH (format = 'csv', path = 's.csv', header = 'true')"
 NAMES = ("../../x", "/tmp/absolute", "x", "x.changes", ".hidden", "_hidden", "a b\n%2F", "größe", "n" * 300, "*{a,b}?[c]")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import counting
 
-from sash.logical.streams import Stamp, StreamSpec
+from sash.plan.streams import Stamp, StreamSpec
 from sash.runtime.packets import Cargo, Packet, told_body
 from sash.schema import SECOND
 from sash.spark.idle import IdleRule
-from sash.spark.keeper import GREATEST, PARTITIONS
+from sash.spark.shard_task import GREATEST, PARTITIONS
 
 
 def named(name: str, **facts: object) -> StreamSpec:

@@ -17,10 +17,10 @@ from sash.errors import SashError
 from sash.runtime.packets import Cargo, Packet, batch_body
 from sash.spark.arenas import held
 from sash.spark.folder import Folder
-from sash.spark.keeper import Keeper
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
+from sash.spark.shard_task import Keeper
 
 JOB = counting.job(counting.stream(None), shards=1)
 

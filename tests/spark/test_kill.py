@@ -15,15 +15,15 @@ import pytest
 from jobs import JOB, write_files
 from pyspark.sql import SparkSession
 
+from sash.database.on_spark import SparkDatabase
 from sash.spark.host import SparkHost
-from sash.spark_database import SparkDatabase
 
 CHILD = """
 import sys
 from pathlib import Path
 from jobs import JOB
 from sash.spark.session import local_session
-from sash.spark_database import SparkDatabase
+from sash.database.on_spark import SparkDatabase
 
 folder = Path(sys.argv[1])
 db = SparkDatabase(

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from without_spark import Crash, connected, query_of
 
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
-from sash.session import Database
 from sash.spark.checkpoint import Checkpoint
-from sash.spark_database import SparkDatabase
 
 S = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts"
 T = "CREATE TABLE t (k STRING, name STRING)"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from sash.spark_database import SparkDatabase
+from sash.database.on_spark import SparkDatabase
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow

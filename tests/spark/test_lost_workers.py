@@ -16,7 +16,7 @@ from jobs import JOB, write_files
 from pyspark.sql import SparkSession
 from test_kill import files
 
-from sash.spark_database import SparkDatabase
+from sash.database.on_spark import SparkDatabase
 from soak.measures import descendants, is_java
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from without_spark import connected
 
 import sash
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
-from sash.spark_database import SparkDatabase
 
 S = "CREATE STREAM s (ts TIMESTAMP, k STRING, v BIGINT) TIMESTAMP BY ts WITH (format = 'csv', path = 's', header = 'true');"
 N = "CREATE MATERIALIZED VIEW n AS SELECT k, COUNT(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY k"

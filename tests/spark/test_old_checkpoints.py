@@ -15,10 +15,10 @@ import pytest
 from without_spark import connected
 
 from checkpoints import make
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.spark.checkpoint import FORMAT
 from sash.spark.sealed import SealedFolder, opened
-from sash.spark_database import SparkDatabase
 
 KEPT = Path(__file__).parent.parent / "checkpoints"
 S = "CREATE STREAM s (ts TIMESTAMP, k STRING, v BIGINT) TIMESTAMP BY ts WITH (format = 'csv', path = 's.csv', header = 'true');"

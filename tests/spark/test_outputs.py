@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from without_spark import AtOnce, connected, query_of
 
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
-from sash.session import Database
 from sash.sources.listing import SourceFile
 from sash.spark import tidying
 from sash.spark.files import SeenFiles
@@ -21,7 +22,6 @@ from sash.spark.folder import Folder
 from sash.spark.merging import BARRIER
 from sash.spark.outputs import EMPTY
 from sash.spark.sealed import SealedFolder
-from sash.spark_database import SparkDatabase
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts"
 VIEW = "CREATE MATERIALIZED VIEW a AS SELECT k, COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 20 SECONDS] GROUP BY k;"

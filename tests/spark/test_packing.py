@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sash.logical.streams import Stamp, StreamSpec
+from sash.plan.streams import Stamp, StreamSpec
 from sash.runtime import packing
 from sash.runtime.packets import Cargo, Packet
 from sash.runtime.packing import NO_DEAD, late_places, pack_split

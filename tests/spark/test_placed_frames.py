@@ -15,14 +15,14 @@ from without_spark import Crash, PlayedFrame, connected, query_of
 
 import sash
 from partitioned import COLUMNS, NAMES, VIEWS, Row, expected, in_batches, in_tasks, source, table
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.runtime.partitions import named
 from sash.schema import SECOND, Schema
 from sash.spark.frame_streams import as_read
 from sash.spark.idle import Partition
 from sash.spark.placed_frames import check_places, placed
-from sash.spark_database import SparkDatabase
 from sash.testing.tables import from_arrow
 
 STREAM = f"CREATE STREAM e ({COLUMNS}) TIMESTAMP BY ts DELAY 1 SECONDS;"

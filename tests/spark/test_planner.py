@@ -11,8 +11,8 @@ import counting
 import pytest
 
 from sash.errors import SashError
-from sash.logical.streams import Stamp, StreamSpec
-from sash.physical.job import Job
+from sash.plan.streams import Stamp, StreamSpec
+from sash.planner.job import Job
 from sash.runtime.packets import Cargo
 from sash.schema import END
 from sash.spark import planner as planning

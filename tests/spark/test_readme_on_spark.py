@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sash
-from sash.spark_database import SparkDatabase
+from sash.database.on_spark import SparkDatabase
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECOND = 1_000_000

@@ -12,11 +12,11 @@ import pytest
 from test_outputs import often
 from without_spark import AtOnce, connected, query_of
 
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 from sash.schema import SECOND
-from sash.session import Database
 from sash.spark import folding, tidying
 from sash.spark.folder import Folder
-from sash.spark_database import SparkDatabase
 
 assert often  # a fixture
 BATCHES = int(os.environ.get("SASH_RESTART_BATCHES", "240"))  # of the longer history

@@ -15,8 +15,8 @@ import pytest
 from test_law import cell
 from without_spark import Crash, connected, query_of
 
+from sash.database.embedded import Database
 from sash.schema import BEGINNING
-from sash.session import Database
 from sash.testing.tables import Change, from_arrow
 from shapes import SHAPES, STREAMS, Shape, make_rows
 

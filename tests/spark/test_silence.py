@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from sash.database.on_spark import SparkDatabase
 from sash.runtime.progress import Progress
-from sash.spark_database import SparkDatabase
 
 STAMPED = """
 CREATE STREAM stamped (k INT) WITH (format = 'csv', path = 'stamped.csv');

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from test_law import write_job
 
-from sash.session import Database
-from sash.spark_database import SparkDatabase
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 from sash.testing.comparing import assert_same
 from sash.testing.tables import Change, from_arrow
 from shapes import INPUTS, SHAPES, STREAMS

@@ -10,8 +10,8 @@ import pytest
 from test_outputs import embedded, in_order, often, played, put, settled
 from without_spark import connected, query_of
 
+from sash.database.embedded import Database
 from sash.errors import SashError
-from sash.session import Database
 from sash.spark.subscription import Subscription
 
 assert often  # a fixture

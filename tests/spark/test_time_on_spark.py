@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sash
-from sash.session import Database
-from sash.spark_database import SparkDatabase
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 
 JOB = """
 CREATE TABLE t (k STRING, v INT);

@@ -14,10 +14,10 @@ from jobs import JOB, VIEWS, write_files
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-import sash.cli
-from sash.session import Database
+import sash.cli.main
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 from sash.spark.listener import MetricsListener
-from sash.spark_database import SparkDatabase
 
 SPREAD = ("total", "owners")  # are counted in two steps where there are several shards
 SLOW = """CREATE MATERIALIZED VIEW slow AS
@@ -87,7 +87,7 @@ def test_a_run_on_spark_writes_its_metrics(spark: SparkSession, tmp_path: Path) 
     write_files(tmp_path)
     (tmp_path / "job.sql").write_text(JOB)
     command = ["run", str(tmp_path / "job.sql"), "--engine", "spark", "--shards", "2", "--expiry", "time-message"]
-    sash.cli.main([*command, "--schedule", "bfs", "--metrics", str(tmp_path / "m.json")], standalone_mode=False)
+    sash.cli.main.main([*command, "--schedule", "bfs", "--metrics", str(tmp_path / "m.json")], standalone_mode=False)
     found = json.loads((tmp_path / "m.json").read_text())
     assert found["run"]["changes"] == sum(view["changes"] for view in found["views"].values()) > 0
     assert sum(arc["messages"] for one in found["operators"] for arc in one["arcs"]) > 0

@@ -10,15 +10,15 @@ import pytest
 from pyspark.sql import SparkSession
 from test_law import write_job
 
-from sash import replan
-from sash.logical.nodes import Plan
-from sash.logical.statistics import Statistics
-from sash.physical.choose import Choice, offers
-from sash.physical.job import View
-from sash.physical.placement import Expiry
-from sash.session import Database
+from sash.database import replan
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
+from sash.plan.nodes import Plan
+from sash.plan.statistics import Statistics
+from sash.planner.choose import Choice, offers
+from sash.planner.job import View
+from sash.planner.placement import Expiry
 from sash.spark.trials import has_trials, is_trial
-from sash.spark_database import SparkDatabase
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import from_arrow

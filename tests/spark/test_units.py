@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from without_spark import PlayedFrame, connected, query_of
 
+from sash.database.on_spark import SparkDatabase
 from sash.sources.convert import convert
-from sash.spark_database import SparkDatabase
 from sash.testing.tables import from_arrow
 
 STREAM = "CREATE STREAM e (ts TIMESTAMP, k BIGINT, name STRING) TIMESTAMP BY ts DELAY 2 SECONDS;"

@@ -13,9 +13,9 @@ from jobs import JOB, VIEWS, write_files
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, round, timestamp_micros
 
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
-from sash.session import Database
-from sash.spark_database import SparkDatabase
 
 
 @pytest.fixture(scope="module")

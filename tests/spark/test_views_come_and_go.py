@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from sash.session import Database
-from sash.spark_database import SparkDatabase
+from sash.database.embedded import Database
+from sash.database.on_spark import SparkDatabase
 
 STREAM = """
 CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts WITH (format = 'csv', path = 's');

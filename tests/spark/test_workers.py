@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from without_spark import PlayedHost
 
 import sash
-from sash import spark_database
+from sash.database import on_spark as spark_database
 from sash.errors import SashError
 from sash.spark import workers
 from sash.spark.frame_streams import declaration

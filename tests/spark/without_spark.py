@@ -14,21 +14,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sash import spark_database
+from sash.database import on_spark as spark_database
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
-from sash.physical.job import Job
+from sash.planner.job import Job
 from sash.runtime.packets import PACKET_SCHEMA, Cargo, Packet, facts_body
 from sash.runtime.packing import to_everyone
 from sash.spark.arenas import BEFORE_ALL
 from sash.spark.frames import pack_task
 from sash.spark.host import SparkHost
-from sash.spark.keeper import Keeper
 from sash.spark.offsets import offset_of, spark_folder
 from sash.spark.settings import from_text, to_text
+from sash.spark.shard_task import Keeper
 from sash.spark.source import SashReader
 from sash.spark.stage import _place
 from sash.spark.wire import from_batch, to_batches
-from sash.spark_database import SparkDatabase
 
 Answer = Callable[[int, int, list[Packet]], list[Packet]]
 

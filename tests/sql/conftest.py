@@ -4,7 +4,7 @@ import pytest
 
 from sash.sql.catalog import Catalog
 from sash.sql.define import define
-from sash.sql.parse import parse_statements
+from sash.sql.syntax.parse import parse_statements
 
 DECLARATIONS = """
 CREATE STREAM bids (ts TIMESTAMP, auction BIGINT, bidder STRING, price DOUBLE) TIMESTAMP BY ts;

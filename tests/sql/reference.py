@@ -7,8 +7,8 @@ from itertools import product
 
 import pyarrow as pa
 
-from sash.logical.aggregates import Function
-from sash.logical.nodes import Aggregate, Combination, Combine, Filter, Join, Project, Scan, Top, Window
+from sash.plan.aggregates import Function
+from sash.plan.nodes import Aggregate, Combination, Combine, Filter, Join, Project, Scan, Top, Window
 from sash.scalar.evaluate import evaluate
 from sash.scalar.failures import Failures
 from sash.testing.values import order

@@ -3,10 +3,10 @@
 import pytest
 
 from sash.errors import SqlError
-from sash.sql.binder import bind, bind_change
+from sash.sql.bind import bind, bind_change
 from sash.sql.define import define
-from sash.sql.parse import parse_query_text, parse_statements
-from sash.sql.statements import Delete, Insert, Update
+from sash.sql.syntax.parse import parse_query_text, parse_statements
+from sash.sql.syntax.statements import Delete, Insert, Update
 
 # Query, what the caret is under, message.
 MISTAKES = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sash
+from sash.database.embedded import Database
 from sash.errors import SqlError
-from sash.session import Database
 
 
 @pytest.fixture

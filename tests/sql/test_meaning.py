@@ -9,11 +9,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from sash.sql.binder import bind
+from sash.sql.bind import bind
 from sash.sql.define import define
-from sash.sql.oracle_sql import duckdb_query
-from sash.sql.parse import parse_query_text, parse_statements
+from sash.sql.syntax.parse import parse_query_text, parse_statements
 from sash.testing.comparing import same_rows
+from sash.testing.duckdb_sql.query import duckdb_query
 from sash.testing.recompute import Duck
 from sash.testing.values import fit
 

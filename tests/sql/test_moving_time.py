@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import sash
-from sash.session import Database
+from sash.database.embedded import Database
 
 TABLE = "CREATE TABLE t (id INT, ts TIMESTAMP, day DATE, n BIGINT, k INT, x DOUBLE, d DECIMAL(38, 10))"
 EPOCH = datetime(1970, 1, 1)

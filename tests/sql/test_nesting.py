@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
+from sash.database.embedded import Database
 from sash.deep import FRAMES
 from sash.errors import SashError, SqlError
-from sash.physical.job import Job
-from sash.physical.read_plan import from_data
-from sash.physical.write_plan import to_data
-from sash.session import Database
-from sash.sql.nesting import MOST_CALLS, MOST_TREE
+from sash.planner.job import Job
+from sash.planner.read_plan import from_data
+from sash.planner.write_plan import to_data
+from sash.sql.syntax.nesting import MOST_CALLS, MOST_TREE
 
 W = "[RANGE 1 MINUTE]"
 ROW = {"ts": "2024-01-01 00:00:00", "x": 1, "s": "q"}

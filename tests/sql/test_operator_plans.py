@@ -4,10 +4,10 @@ from textwrap import dedent
 
 import pytest
 
-from sash.logical.explain import explain
-from sash.sql.binder import bind
+from sash.plan.explain import explain
+from sash.sql.bind import bind
 from sash.sql.define import define
-from sash.sql.parse import parse_query_text, parse_statements
+from sash.sql.syntax.parse import parse_query_text, parse_statements
 
 PLANS = {
     "DISTINCT groups by all columns": (

@@ -4,9 +4,9 @@ import duckdb
 import pytest
 
 from sash.errors import SashError
-from sash.logical.nodes import WindowKind, WindowSpec
-from sash.sql.oracle_sql import duckdb_query
-from sash.sql.parse import parse_query_text
+from sash.plan.nodes import WindowKind, WindowSpec
+from sash.sql.syntax.parse import parse_query_text
+from sash.testing.duckdb_sql.query import duckdb_query
 
 UNBOUNDED = WindowSpec(WindowKind.UNBOUNDED)
 

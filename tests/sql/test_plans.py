@@ -4,9 +4,9 @@ from textwrap import dedent
 
 import pytest
 
-from sash.logical.explain import explain
-from sash.sql.binder import bind
-from sash.sql.parse import parse_query_text
+from sash.plan.explain import explain
+from sash.sql.bind import bind
+from sash.sql.syntax.parse import parse_query_text
 
 PLANS = {
     "a stream without a window is unbounded": (

@@ -5,14 +5,14 @@ from datetime import datetime
 import pytest
 
 from sash.errors import SqlError
-from sash.logical.streams import Stamp, StreamSpec, Updates
+from sash.plan.streams import Stamp, StreamSpec, Updates
 from sash.scalar.nodes import Call, Column, Literal
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, SECOND, STRING, TIMESTAMP, decimal, schema
-from sash.sql.binder import bind, bind_change
-from sash.sql.binder.changes import DeleteRows, InsertRows, UpdateRows
+from sash.sql.bind import bind, bind_change
+from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.define import define
-from sash.sql.parse import parse_query_text, parse_statements
-from sash.sql.statements import (
+from sash.sql.syntax.parse import parse_query_text, parse_statements
+from sash.sql.syntax.statements import (
     Advance,
     CreateAggregate,
     CreateStream,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sash.logical.explain import window_text
-from sash.logical.nodes import Insertions, Scan, Window, WindowKind, WindowSpec
+from sash.plan.explain import window_text
+from sash.plan.nodes import Insertions, Scan, Window, WindowKind, WindowSpec
 from sash.schema import SECOND
-from sash.sql.binder import bind
-from sash.sql.parse import parse_query_text
+from sash.sql.bind import bind
+from sash.sql.syntax.parse import parse_query_text
 
 MINUTE = 60 * SECOND
 

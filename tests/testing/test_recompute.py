@@ -5,7 +5,7 @@ import time
 import pyarrow as pa
 import pytest
 
-from sash.logical.nodes import WindowKind, WindowSpec
+from sash.plan.nodes import WindowKind, WindowSpec
 from sash.schema import BIGINT, DOUBLE, STRING, Schema, schema
 from sash.testing.recompute import Constant, Duck, Recomputed, Relation, Windowed
 from sash.testing.tables import Change, changes, show

@@ -1,6 +1,6 @@
 """Every window against contents worked out by hand."""
 
-from sash.logical.nodes import WindowKind, WindowSpec
+from sash.plan.nodes import WindowKind, WindowSpec
 from sash.testing.windows import Arrival, held, instants
 
 RANGE, ROWS, NOW, UNBOUNDED = WindowKind.RANGE, WindowKind.ROWS, WindowKind.NOW, WindowKind.UNBOUNDED

@@ -16,15 +16,6 @@ from __future__ import annotations
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF
-from sash.physical.group_by import (
-    FEED_BIT,
-    FEED_DOUBLE,
-    FEED_DOUBLE_SQUARES,
-    FEED_KIND,
-    FEED_LANE,
-    FEED_MASK,
-    FEED_PART,
-)
 
 LIMB_BITS = 32
 LOWEST = -1074  # the exponent of bit 0 of limb 0
@@ -173,28 +164,6 @@ def needed_limbs(
             left >>= CHUNK_BITS
         highest = max(highest, (place >> 5) + above)
     return lowest, highest
-
-
-@kernel
-def wanted_ranges(rows: Int64s, weight: Int64s, feeds: Int64s, ranges: Int64s, wanted: Int64s) -> bool:
-    """Write the range that every sum of doubles needs with these rows; the answer is whether one is wider than now."""
-    is_wider = False
-    for feed in range(len(feeds)):
-        kind = feeds[feed, FEED_KIND]
-        if kind not in (FEED_DOUBLE, FEED_DOUBLE_SQUARES):
-            continue
-        part = feeds[feed, FEED_PART]
-        lowest, length = ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
-        if length == 0:
-            lowest = ABOVE_ALL_LIMBS
-        highest = lowest + length if length else 0
-        lane, mask, bit = feeds[feed, FEED_LANE], feeds[feed, FEED_MASK], feeds[feed, FEED_BIT]
-        power = 1 if kind == FEED_DOUBLE else 2
-        lowest, highest = needed_limbs(rows, weight, lane, mask, bit, power, lowest, highest)
-        wanted[part, RANGE_BASE] = lowest if highest else 0
-        wanted[part, RANGE_LENGTH] = highest - lowest if highest else 0
-        is_wider |= wanted[part, RANGE_LENGTH] != length
-    return is_wider
 
 
 @kernel

@@ -8,11 +8,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout
-from sash.operators.base import Surroundings
+from sash.operators.operator import Surroundings
 from sash.scalar.arrays import Mask
 from sash.scalar.evaluate import evaluate
 from sash.scalar.nodes import Expression, columns
-from sash.state.lanes import decode_column
+from sash.stores.lanes import decode_column
 
 
 def evaluate_over(

@@ -8,8 +8,8 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels.rows import BY_INTEGER
-from sash.logical.nodes import Order
-from sash.operators.changes import column_orders
+from sash.operators.net_changes import column_orders
+from sash.plan.nodes import Order
 
 NEVER_NULL = 63  # masks have 32 bits: this one is never set
 

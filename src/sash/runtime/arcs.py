@@ -18,9 +18,9 @@ import numpy as np
 
 from sash.deltas import Delta, Layout
 from sash.schema import BEGINNING, FOREVER
-from sash.state.arena import Scope
-from sash.state.interner import Interner
-from sash.state.queue import DeltaQueue
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
+from sash.stores.queue import DeltaQueue
 
 
 class Arc:

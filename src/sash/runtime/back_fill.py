@@ -4,7 +4,7 @@
 
 The remembered rows are played through all operators of the view in one step. Those that are new keep what they then hold. Of
 those that run already a second set works aside and is thrown away: it gives the new ones exactly what the running ones hold
-(`physical/reach.py` says when), and from the next step on the running ones serve both.
+(`planner/lookback.py` says when), and from the next step on the running ones serve both.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sash.deltas import Delta
-from sash.operators.windows import SKIP
-from sash.physical.reach import Reaches
-from sash.physical.specs import CountWindowSpec, PortSpec, Spec, below, parts
+from sash.operators.spec import PortSpec, Spec, below, parts
+from sash.operators.windows.operator import SKIP
+from sash.operators.windows.spec import CountWindowSpec
+from sash.planner.lookback import Reaches
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, FOREVER
-from sash.state.arena import Arena, Scope
-from sash.state.interner import Interner
+from sash.stores.arena import Arena, Scope
+from sash.stores.interner import Interner
 
 
 @dataclass(frozen=True)

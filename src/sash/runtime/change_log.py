@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from sash.deltas import Int64s
 from sash.errors import SashError
-from sash.history import DEFAULT_BYTES, History
 from sash.runtime.batch_log import BatchLog, Piece
+from sash.runtime.history_limit import DEFAULT_BYTES, History
 from sash.schema import BEGINNING
 
 

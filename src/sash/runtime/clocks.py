@@ -12,17 +12,17 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sash.logical.streams import StreamSpec
-from sash.logical.times import ASKED, Time
-from sash.physical.job import Job
-from sash.physical.specs import TIME, PortSpec
+from sash.operators.spec import TIME, PortSpec
+from sash.plan.streams import StreamSpec
+from sash.plan.times import ASKED, Time
+from sash.planner.job import Job
+from sash.runtime.global_clock import ToldTime
 from sash.runtime.lateness import Limits
 from sash.runtime.packets import Packet
 from sash.runtime.stream_clock import StreamClock, note_advance, note_rows
 from sash.runtime.stream_times import StreamsTime
-from sash.runtime.told_time import ToldTime
 from sash.schema import BEGINNING, FOREVER
-from sash.state.arena import Arena, Scope
+from sash.stores.arena import Arena, Scope
 
 # Registers: has a limit, the limit; the greatest timestamp of all streams, read or not; are they set
 HAS_LIMIT, LIMIT, GREATEST, IS_SET = range(4)

@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from sash.deltas import Delta
-from sash.runtime.enhanced import Arcs, Demand, Timing, promise
 from sash.runtime.node import Begins, Node
 from sash.runtime.rules import Move, next_move
 from sash.runtime.schedule import BY_LOAD, batch_for
 from sash.runtime.table import State, StateTable
+from sash.runtime.time_propagation import Arcs, Demand, Timing, promise
 from sash.schema import BEGINNING, FOREVER
 
 Watch = Callable[[Node, int, Delta], None]  # who has run, how many rows it took, what it gave

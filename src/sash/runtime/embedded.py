@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sash.history import DEFAULT, History
-from sash.logical.statistics import Statistics
-from sash.logical.streams import StreamSpec
-from sash.physical.explain import Counts
-from sash.physical.job import BETWEEN, Job, View
-from sash.physical.specs import EmitSpec, Spec
+from sash.operators.spec import Spec
+from sash.operators.streams.spec import EmitSpec
+from sash.plan.statistics import Statistics
+from sash.plan.streams import StreamSpec
+from sash.planner.explain import Counts
+from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.batch_log import BatchLog
 from sash.runtime.change_log import ChangeLog
 from sash.runtime.graph import Graph
+from sash.runtime.history_limit import DEFAULT, History
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
@@ -32,7 +33,7 @@ from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, SECOND
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
 

@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta
-from sash.physical.job import Port
-from sash.physical.specs import PortSpec
+from sash.operators.spec import PortSpec
+from sash.planner.job import Port
 from sash.runtime.graph import Feed
 from sash.runtime.intake import in_order
 from sash.runtime.packets import Cargo, Packet, batch_body, facts_body
 from sash.runtime.routing import split_by_shard
 from sash.schema import BEGINNING
-from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
+from sash.stores.interner import Interner
+from sash.stores.lanes import decode, encode
 
 MARKS = ("_ts", "_expiry", "_weight")
 

@@ -15,24 +15,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sash.deltas import Delta
-from sash.operators.base import Operator, Surroundings, Timeless
 from sash.operators.build import build
-from sash.physical.group_specs import GroupBySpec
-from sash.physical.specs import BeginSpec, PortSpec, Spec, below, from_below, inputs_only
-from sash.physical.ticks import TicksSpec
+from sash.operators.group_by.spec import GroupBySpec
+from sash.operators.operator import Operator, Surroundings, Timeless
+from sash.operators.spec import PortSpec, Spec, below, from_below, inputs_only
+from sash.operators.streams.spec import BeginSpec
+from sash.operators.time.spec import TicksSpec
 from sash.runtime.allocation import keep_freed_memory
 from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments
 from sash.runtime.cycle import Cycle, Watch
-from sash.runtime.early import Early, is_negation
-from sash.runtime.enhanced import Timing, arcs_of_time
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.node import Begins, Node
+from sash.runtime.premature import Early, is_negation
 from sash.runtime.schedule import AUTO, BY_LOAD, Schedule
 from sash.runtime.table import StateTable
+from sash.runtime.time_propagation import Timing, arcs_of_time
 from sash.scalar.evaluate import Failures
-from sash.state.arena import Scopes
-from sash.state.interner import Interner
+from sash.stores.arena import Scopes
+from sash.stores.interner import Interner
 
 
 @dataclass(frozen=True)

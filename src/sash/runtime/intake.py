@@ -9,19 +9,19 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout, forever
-from sash.logical.streams import Stamp, StreamSpec
-from sash.physical.job import Port
-from sash.physical.reach import Reach
+from sash.plan.streams import Stamp, StreamSpec
+from sash.planner.job import Port
+from sash.planner.lookback import Reach
 from sash.runtime.graph import Feed
 from sash.runtime.packing import WEIGHT
 from sash.runtime.partitions import PARTITION
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING, FOREVER
-from sash.state.arena import Scope
-from sash.state.history import History, KnownTable
-from sash.state.interner import Interner
-from sash.state.lanes import encode
-from sash.state.queue import DeltaQueue
+from sash.stores.arena import Scope
+from sash.stores.history import History, KnownTable
+from sash.stores.interner import Interner
+from sash.stores.lanes import encode
+from sash.stores.queue import DeltaQueue
 
 
 class Intake:

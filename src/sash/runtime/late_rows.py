@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sash.errors import LateRowsWarning
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
 from sash.runtime.partitions import label
 

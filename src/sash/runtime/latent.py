@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s
-from sash.logical.streams import StreamSpec
-from sash.physical.job import Port
+from sash.plan.streams import StreamSpec
+from sash.planner.job import Port
 from sash.runtime.intake import Intake
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING
-from sash.state.arena import Scope
-from sash.state.interner import Interner
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
 
 
 class LatentIntake(Intake):

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from sash.deltas import Int64s, Layout
 from sash.scalar.array_bytes import to_bytes
 from sash.schema import Schema
-from sash.state.arena import Arena
-from sash.state.bag import RowBag
-from sash.state.interner import Interner
-from sash.state.lanes import decode, encode
+from sash.stores.arena import Arena
+from sash.stores.bag import RowBag
+from sash.stores.interner import Interner
+from sash.stores.lanes import decode, encode
 
 WAITING_BATCHES, WAITING_ROWS, WAITING_BYTES = 8, 512, 1 << 16  # that wait at most
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sash.deltas import Delta, Int64s
 from sash.kernels.counting import count_signs
 from sash.operators.delays import Delays
-from sash.physical.specs import PortSpec, Spec
+from sash.operators.spec import PortSpec, Spec
 from sash.schema import SECOND
 
 KEPT = 1024  # instants that a clockwork may remember though they are over

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sash.deltas import Delta
-from sash.operators.base import Operator
-from sash.physical.group_specs import GroupBySpec
-from sash.physical.specs import BeginSpec, PortSpec, Spec
-from sash.physical.ticks import TicksSpec
+from sash.operators.group_by.spec import GroupBySpec
+from sash.operators.operator import Operator
+from sash.operators.spec import PortSpec, Spec
+from sash.operators.streams.spec import BeginSpec
+from sash.operators.time.spec import TicksSpec
 from sash.runtime.arcs import Arc, Buffer, least_clock
-from sash.runtime.early import Early
 from sash.runtime.metrics import OperatorMetrics
+from sash.runtime.premature import Early
 from sash.schema import BEGINNING, FOREVER
 
 Begins = Mapping[str, int | None]  # the instants of the first rows of all streams, and of TIME

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.logical.statistics import Counted, Statistics
-from sash.logical.streams import StreamSpec
-from sash.physical.explain import Counts
+from sash.plan.statistics import Counted, Statistics
+from sash.plan.streams import StreamSpec
+from sash.planner.explain import Counts
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.sketch import Sketch
 from sash.schema import SECOND

@@ -24,8 +24,8 @@ import pyarrow as pa
 
 from sash.deltas import Int64s
 from sash.kernels.positions import mark_late
-from sash.logical.streams import Stamp, StreamSpec
-from sash.physical.job import Job
+from sash.plan.streams import Stamp, StreamSpec
+from sash.planner.job import Job
 from sash.runtime.late_rows import late_rows
 from sash.runtime.packets import Cargo, Packet, batch_body, told_body
 from sash.runtime.partitions import PARTITION, POSITION, facts_of, in_place, partition_codes

@@ -14,7 +14,7 @@ import numpy as np
 
 from sash.deltas import Int64s
 from sash.schema import BEGINNING
-from sash.state.arena import Scope
+from sash.stores.arena import Scope
 
 NAME_END, GREATEST, ADVANCED = range(3)
 ROOM = 16  # partitions at first

@@ -10,16 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
-from sash.logical.streams import StreamSpec
-from sash.operators.changes import NetChanges
-from sash.physical.job import Port
+from sash.operators.net_changes import NetChanges
+from sash.plan.streams import StreamSpec
+from sash.planner.job import Port
 from sash.runtime.intake import Intake, in_order
 from sash.runtime.partitions import PARTITION, POSITION
 from sash.runtime.stream_clock import StreamClock
 from sash.runtime.unit import by_full_row
 from sash.schema import BIGINT, STRING, Field, Schema
-from sash.state.arena import Scope
-from sash.state.interner import Interner
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
 
 
 class PlacedIntake(Intake):

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from sash.kernels.routing import mix_column, shards_of
 from sash.kernels.strings import hash_strings
-from sash.physical.job import Port
+from sash.planner.job import Port
 from sash.scalar.array_bytes import to_bytes
-from sash.state.interner import string_buffers
-from sash.state.lanes import NAN_BITS
+from sash.stores.interner import string_buffers
+from sash.stores.lanes import NAN_BITS
 
 Int64s = npt.NDArray[np.int64]
 NULL = 0x5A5A5A5A

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from sash.deltas import Delta
-from sash.logical.streams import Stamp, StreamSpec
-from sash.operators.emit import Emit
-from sash.operators.input_expire import InputExpire
-from sash.physical.job import Job, Port, View, time_of
-from sash.physical.reach import Reaches, kept_for, reaches
-from sash.physical.specs import PortSpec, Spec, beginning, below, parts
+from sash.operators.expiry.input_expire import InputExpire
+from sash.operators.spec import PortSpec, Spec, beginning, below, parts
+from sash.operators.streams.emit import Emit
+from sash.plan.streams import Stamp, StreamSpec
+from sash.planner.job import Job, Port, View, time_of
+from sash.planner.lookback import Reaches, kept_for, reaches
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
 from sash.runtime.exchange import receive, send
@@ -35,8 +35,8 @@ from sash.runtime.unit import UnitIntake
 from sash.runtime.view_changes import ViewChanges, held_by
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
-from sash.state.arena import Arena
-from sash.state.interner import Interner
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
 
 
 class Shard:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sash.deltas import Int64s
-from sash.logical.streams import Stamp, StreamSpec
+from sash.plan.streams import Stamp, StreamSpec
 from sash.runtime.lateness import Limits, judge, pieces
 from sash.runtime.partition_clocks import PartitionClocks
 from sash.schema import BEGINNING, FOREVER
-from sash.state.arena import Scope
+from sash.stores.arena import Scope
 
 GREATEST, FIRST, ADVANCED = 0, 1, 2
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sash.runtime.global_clock import ToldTime
 from sash.runtime.stream_clock import StreamClock
-from sash.runtime.told_time import ToldTime
 from sash.schema import BEGINNING
-from sash.state.arena import Scope
+from sash.stores.arena import Scope
 
 HAS_ENDED, END, FLOOR, IS_SET = range(4)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Delta
-from sash.logical.streams import StreamSpec
-from sash.operators.changes import NetChanges, repeat
-from sash.physical.job import Port
+from sash.operators.net_changes import NetChanges, repeat
+from sash.plan.streams import StreamSpec
+from sash.planner.job import Port
 from sash.runtime.intake import Intake, in_order
 from sash.runtime.stream_clock import StreamClock
-from sash.state.arena import Scope
-from sash.state.interner import Interner
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
 
 
 class UnitIntake(Intake):

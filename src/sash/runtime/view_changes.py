@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta
-from sash.operators.changes import NetChanges, repeat
-from sash.physical.job import View
-from sash.physical.specs import Spec
+from sash.operators.net_changes import NetChanges, repeat
+from sash.operators.spec import Spec
+from sash.planner.job import View
 from sash.runtime.graph import Feed
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, changes_schema
 from sash.schema import BEGINNING
-from sash.state.arena import Arena
-from sash.state.interner import Interner
-from sash.state.lanes import decode, plain_array
-from sash.state.queue import DeltaQueue
+from sash.stores.arena import Arena
+from sash.stores.interner import Interner
+from sash.stores.lanes import decode, plain_array
+from sash.stores.queue import DeltaQueue
 
 
 def held_by(spec: Spec) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.sources.listing import list_files
 from sash.sources.splits import START, Split, plan
 

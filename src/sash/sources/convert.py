@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
 from sash.schema import Field
 from sash.sources.result import Letter, ReadResult, TextResult, Values, dead_batch, printable

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
 from sash.sources.lines import BYTE_ORDER_MARK, closed_pattern, cut, end_of, open_text, quoted_pattern, split_records
 from sash.sources.listing import SourceFile

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
 from sash.schema import Field, Kind, Type
 from sash.sources.lines import split_lines

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from pyarrow import fs
 
 from sash.errors import SashError
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.sources.options import options_of
 
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}

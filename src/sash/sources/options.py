@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sash.errors import SashError, choices, nearest
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 
 FORMATS = ("csv", "json", "parquet")
 _ENDINGS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}

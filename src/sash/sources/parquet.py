@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
 from sash.sources.listing import locate
 from sash.sources.result import TextResult

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.sources.csv import read_csv
 from sash.sources.json import read_json
 from sash.sources.lines import BYTE_ORDER_MARK, open_text

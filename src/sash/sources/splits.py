@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.sources import csv, parquet
 from sash.sources.lines import cut, end_of, open_text
 from sash.sources.listing import SourceFile

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
 
-from sash.physical.job import Job, View
+from sash.planner.job import Job, View
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet
 from sash.spark.trials import is_trial, shown, trial_of

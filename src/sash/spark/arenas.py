@@ -26,7 +26,7 @@ from typing import IO
 
 from sash.errors import SashError
 from sash.spark.own_folder import entries, own_folder
-from sash.state.arena import Arena
+from sash.stores.arena import Arena
 
 BEFORE_ALL = -1  # the version of a shard that has answered nothing
 ARENAS = "arenas"

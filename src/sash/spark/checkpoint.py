@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sash.errors import SashError
-from sash.physical.job import Job
-from sash.physical.read_plan import json_object, unreadable
+from sash.planner.job import Job
+from sash.planner.read_plan import json_object, unreadable
 from sash.spark.folder import Folder
 from sash.spark.jobs import forget_jobs, newest_job, read_fingerprint
 from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sash.errors import SashError
 from sash.file_names import file_name
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.sources.listing import SourceFile, list_files
 from sash.spark.sealed import MissingFile, SealedFolder
 

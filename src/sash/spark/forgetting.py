@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sash.history import History
+from sash.runtime.history_limit import History
 from sash.schema import FOREVER
 from sash.spark.manifest import Kept, Part
 

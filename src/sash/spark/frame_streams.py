@@ -8,15 +8,15 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.schema import TIMESTAMP
 from sash.spark.failures import reason
 from sash.spark.placed_frames import KAFKA, KAFKA_PLACES
-from sash.sql.cursor import Cursor
-from sash.sql.dialect import tokenize
-from sash.sql.durations import duration
-from sash.sql.places import quoted
-from sash.sql.type_names import NARROW, parse_type
+from sash.sql.syntax.cursor import Cursor
+from sash.sql.syntax.dialect import tokenize
+from sash.sql.syntax.durations import duration
+from sash.sql.syntax.text_positions import quoted
+from sash.sql.syntax.type_names import NARROW, parse_type
 
 FILE_FORMATS = ("csv", "json", "parquet")  # which Sash reads itself
 

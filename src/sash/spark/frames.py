@@ -14,8 +14,8 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
-from sash.physical.job import Job
+from sash.plan.streams import StreamSpec
+from sash.planner.job import Job
 from sash.runtime.observing import StreamObserver
 from sash.runtime.packets import Packet
 from sash.runtime.packing import pack_split
@@ -27,7 +27,7 @@ from sash.spark.offsets import is_stamped, sample
 from sash.spark.placed_frames import check_places, has_whole_pieces
 from sash.spark.source import SPARK_SCHEMA
 from sash.spark.wire import to_batches
-from sash.sql.places import quoted
+from sash.sql.syntax.text_positions import quoted
 
 
 def pack_frame(job: Job, stream: StreamSpec, frame: DataFrame) -> DataFrame:

@@ -26,13 +26,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sash.errors import SashError, choices
-from sash.history import ALL, DEFAULT, History
-from sash.logical.statistics import Statistics
-from sash.logical.streams import StreamSpec
-from sash.physical.explain import Counts
-from sash.physical.job import Job, View
-from sash.physical.reach import horizon
-from sash.physical.read_plan import Code
+from sash.plan.statistics import Statistics
+from sash.plan.streams import StreamSpec
+from sash.planner.explain import Counts
+from sash.planner.job import Job, View
+from sash.planner.lookback import horizon
+from sash.planner.read_plan import Code
+from sash.runtime.history_limit import ALL, DEFAULT, History
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet, changes_schema
@@ -52,8 +52,8 @@ from sash.spark.folder import Folder, remove_partial_files
 from sash.spark.folding import fold
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
+from sash.spark.job_changes import Steering
 from sash.spark.jobs import job_at, needs_another_query
-from sash.spark.keeper import JOB, STAGE, MakeEngine
 from sash.spark.lasting import LastingQuery
 from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
@@ -63,9 +63,9 @@ from sash.spark.pipeline import collected, configured, look, on_workers, streami
 from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
+from sash.spark.shard_task import JOB, STAGE, MakeEngine
 from sash.spark.stage import looking_stage, stage
 from sash.spark.starting import started
-from sash.spark.steering import Steering
 from sash.spark.subscription import Subscription
 from sash.spark.tidying import Tidying
 from sash.spark.trials import shown

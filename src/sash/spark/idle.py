@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sash.logical.streams import Stamp, StreamSpec
+from sash.plan.streams import Stamp, StreamSpec
 from sash.runtime.packets import Cargo, Packet
 from sash.schema import SECOND
-from sash.spark.keeper import GREATEST, PARTITIONS
+from sash.spark.shard_task import GREATEST, PARTITIONS
 
 TICK = SECOND // 2  # between two advances by the clock on the wall
 

@@ -1,6 +1,6 @@
 """The versions of a job whose views come and go.
 
-    jobs/N   the job, what was said to make it, and the fingerprint of the whole, as plain data (`physical/write_plan.py`)
+    jobs/N   the job, what was said to make it, and the fingerprint of the whole, as plain data (`planner/write_plan.py`)
 
 A version is written before the control event that speaks of it, and never changes; so whoever meets the event, today or after a
 restart, runs the same job from there on. Code of the user is named in it; who reads it says what is registered.
@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from sash.errors import SashError
-from sash.physical.choose import Choice
-from sash.physical.job import Job
-from sash.physical.read_plan import Code, from_data, json_object, unreadable
-from sash.physical.write_plan import to_data, user_code
+from sash.planner.choose import Choice
+from sash.planner.job import Job
+from sash.planner.read_plan import Code, from_data, json_object, unreadable
+from sash.planner.write_plan import to_data, user_code
 from sash.spark.sealed import MissingFile, SealedFolder
 
 PLANS = tuple[Job, Mapping[str, Choice]]

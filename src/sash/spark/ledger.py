@@ -18,7 +18,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from sash.errors import SashError
-from sash.physical.job import Job, View
+from sash.planner.job import Job, View
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet
 from sash.schema import BEGINNING

@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 
 from sash.runtime.packets import Cargo
 from sash.schema import SECOND
-from sash.spark.keeper import STAGE
+from sash.spark.shard_task import STAGE
 
 OBSERVATION = "sash"
 COUNTS = {  # the name in Spark's progress: that of the fact

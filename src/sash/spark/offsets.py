@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.logical.streams import Stamp, StreamSpec
-from sash.physical.job import Job
+from sash.plan.streams import Stamp, StreamSpec
+from sash.planner.job import Job
 from sash.runtime.observing import StreamObserver
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body, told_body
 from sash.runtime.packing import CHANGE, NO_DEAD, pack_split, to_everyone

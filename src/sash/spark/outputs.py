@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from sash.errors import SashError
 from sash.file_names import file_name
-from sash.physical.job import View
+from sash.planner.job import View
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, changes_schema, told_body
 from sash.spark.folder import Folder
 from sash.spark.manifest import Part

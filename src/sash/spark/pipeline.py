@@ -10,7 +10,7 @@ from typing import TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from sash.physical.job import Job
+from sash.planner.job import Job
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import to_everyone
 from sash.spark.folder import Folder

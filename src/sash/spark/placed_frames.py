@@ -9,7 +9,7 @@ from typing import TypedDict
 from pyspark.sql import DataFrame
 
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 
 KAFKA = "kafka"
 NUMBERS = ("tinyint", "smallint", "int", "bigint")

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from sash.errors import SashError
-from sash.logical.streams import StreamSpec
-from sash.physical.job import Job
+from sash.plan.streams import StreamSpec
+from sash.planner.job import Job
 from sash.schema import END
 from sash.sources.options import compression
 from sash.sources.splits import Place, Split, plan

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 from pyspark import TaskContext
 
-from sash.physical.job import Job
-from sash.physical.read_plan import Code
+from sash.planner.job import Job
+from sash.planner.read_plan import Code
 from sash.runtime.packets import Packet
-from sash.spark.keeper import Keeper, MakeEngine
 from sash.spark.settings import Settings
+from sash.spark.shard_task import Keeper, MakeEngine
 from sash.spark.wire import from_batch, to_batches
 
 BATCH_ID = "streaming.sql.batchId"

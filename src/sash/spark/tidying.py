@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from sash.errors import SashError
-from sash.history import History
-from sash.physical.job import Job
+from sash.planner.job import Job
+from sash.runtime.history_limit import History
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, changes_schema
 from sash.spark.folder import Folder

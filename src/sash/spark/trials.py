@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from sash.physical.job import Job, View
-from sash.physical.specs import EmitSpec
+from sash.operators.streams.spec import EmitSpec
+from sash.planner.job import Job, View
 from sash.runtime.live import LiveView
 from sash.schema import FOREVER
 

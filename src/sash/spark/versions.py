@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from sash.physical.choose import Choice
-from sash.physical.job import Job, View
-from sash.physical.read_plan import Code
+from sash.planner.choose import Choice
+from sash.planner.job import Job, View
+from sash.planner.read_plan import Code
 from sash.runtime.live import LiveView
 from sash.runtime.packets import batch_body
 from sash.schema import BEGINNING, FOREVER
 from sash.spark.checkpoint import fingerprint, newest_event
 from sash.spark.folding import table_changes
 from sash.spark.jobs import JobVersion, newest_job, put_job, read_fingerprint, read_job, read_sql
-from sash.spark.keeper import SINCE
 from sash.spark.ledger import Ledger
 from sash.spark.offsets import TABLES
 from sash.spark.sealed import SealedFolder
+from sash.spark.shard_task import SINCE
 from sash.spark.trials import shown
 
 Facts = list[dict[str, int | None]]

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from sash.logical.statistics import Statistics
-from sash.physical.explain import Counts
-from sash.physical.job import Job
+from sash.plan.statistics import Statistics
+from sash.planner.explain import Counts
+from sash.planner.job import Job
 from sash.runtime.metrics import JobMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import Cargo, Packet
 from sash.scalar.failures import Failures
 from sash.schema import SECOND
-from sash.spark.keeper import FIRST, GREATEST, LOST, METRICS
 from sash.spark.offsets import SAMPLE
+from sash.spark.shard_task import FIRST, GREATEST, LOST, METRICS
 from sash.spark.trials import shown
 
 

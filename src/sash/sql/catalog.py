@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from sash.errors import SashError, choices, nearest
 from sash.file_names import check_name
-from sash.logical.nodes import Plan
-from sash.logical.streams import StreamSpec
-from sash.logical.user_aggregates import UserAggregate
+from sash.plan.nodes import Plan
+from sash.plan.streams import StreamSpec
+from sash.plan.user_aggregates import UserAggregate
 from sash.scalar.user_functions import UserFunction
 from sash.schema import Type
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sash.sql.cursor import Cursor
-from sash.sql.dialect import parse_expression
-from sash.sql.places import Name, fault
-from sash.sql.statements import Delete, Insert, Source, Update
+from sash.sql.syntax.cursor import Cursor
+from sash.sql.syntax.dialect import parse_expression
+from sash.sql.syntax.statements import Delete, Insert, Source, Update
+from sash.sql.syntax.text_positions import Name, fault
 
 
 def insert(cursor: Cursor, source: Source) -> Insert:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sash.errors import choices
-from sash.logical.streams import Stamp, StreamSpec, Updates
+from sash.plan.streams import Stamp, StreamSpec, Updates
 from sash.schema import TIMESTAMP, Field, Schema
 from sash.sql.catalog import Macro
-from sash.sql.cursor import Cursor
-from sash.sql.dialect import parse_expression
-from sash.sql.durations import duration
-from sash.sql.places import Name, fault
-from sash.sql.statements import CreateAggregate, Source
-from sash.sql.type_names import column_type
+from sash.sql.syntax.cursor import Cursor
+from sash.sql.syntax.dialect import parse_expression
+from sash.sql.syntax.durations import duration
+from sash.sql.syntax.statements import CreateAggregate, Source
+from sash.sql.syntax.text_positions import Name, fault
+from sash.sql.syntax.type_names import column_type
 
 
 @dataclass(frozen=True)

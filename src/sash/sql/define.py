@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sash.errors import choices
-from sash.logical.times import with_own_time
+from sash.plan.times import with_own_time
 from sash.scalar.build import function_names
-from sash.sql.binder import bind
-from sash.sql.binder.aggregate_functions import is_aggregate
-from sash.sql.binder.macro_body import check_macro
+from sash.sql.bind import bind
+from sash.sql.bind.aggregate_functions import is_aggregate
+from sash.sql.bind.macro_body import check_macro
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.macros import expand_macros
-from sash.sql.places import at, fault, within
 from sash.sql.references import references
-from sash.sql.statements import CreateAggregate, CreateStream, CreateView, Drop
+from sash.sql.syntax.statements import CreateAggregate, CreateStream, CreateView, Drop
+from sash.sql.syntax.text_positions import at, fault, within
 from sash.sql.table_changes import table_changes
 
 Definition = CreateStream | CreateView | CreateAggregate | Drop

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sash.schema import Type
 from sash.sql.catalog import Catalog, Macro
-from sash.sql.places import fault, place
+from sash.sql.syntax.text_positions import fault, place
 
 Tree = TypeVar("Tree", bound=exp.Expr)
 

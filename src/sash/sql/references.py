@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from sash.deep import deeply
-from sash.sql.places import Place, place
+from sash.sql.syntax.text_positions import Place, place
 
 
 @deeply

@@ -9,8 +9,8 @@ A row of the stream with op = 1 enters the table, one with -1 leaves it, at the 
 from __future__ import annotations
 
 from sash.errors import SashError, choices
-from sash.logical.nodes import Scan, TableChanges
-from sash.logical.streams import StreamSpec
+from sash.plan.nodes import Scan, TableChanges
+from sash.plan.streams import StreamSpec
 from sash.sql.catalog import Catalog
 
 SIGN = "op"  # the column, where none is named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sash.logical.user_aggregates import UserAggregate
+from sash.plan.user_aggregates import UserAggregate
 from sash.scalar.user_functions import UserFunction
 from sash.sql.catalog import Catalog
 

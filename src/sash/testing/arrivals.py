@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.schema import BEGINNING, Schema
 from sash.testing.values import Instant, Row, convert, instant, microseconds
 from sash.testing.windows import Arrival

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from sash.errors import SashError, SqlError
-from sash.logical.streams import Stamp, StreamSpec
+from sash.plan.streams import Stamp, StreamSpec
 from sash.schema import Schema, Type
 from sash.testing.blocks import words
 from sash.testing.tables import Change

@@ -18,18 +18,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sash.errors import SashError, choices
-from sash.logical.nodes import Plan, scans
-from sash.logical.streams import Updates
-from sash.logical.times import Time, time_of
+from sash.plan.nodes import Plan, scans
+from sash.plan.streams import Updates
+from sash.plan.times import Time, time_of
 from sash.schema import BEGINNING, FOREVER, Schema
-from sash.sql.binder import bind
+from sash.sql.bind import bind
 from sash.sql.catalog import Catalog, ViewDefinition
 from sash.sql.define import define
-from sash.sql.oracle_inputs import OracleInput, OracleMinus, OracleSequence
-from sash.sql.oracle_sql import duckdb_query
-from sash.sql.parse import parse_statements
-from sash.sql.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, ParsedQuery
+from sash.sql.syntax.parse import parse_statements
+from sash.sql.syntax.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, ParsedQuery
 from sash.testing.arrivals import Rows, check_names, instants_of, read_rows, split_late
+from sash.testing.duckdb_sql.inputs import OracleInput, OracleMinus, OracleSequence
+from sash.testing.duckdb_sql.query import duckdb_query
 from sash.testing.negation import Negation
 from sash.testing.recompute import Constant, Duck, Recomputed, Relation, Windowed, arrow
 from sash.testing.sequences import Half, pairs

@@ -14,10 +14,11 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from sash.logical.nodes import WindowSpec
+from sash.plan.nodes import WindowSpec
 from sash.schema import BEGINNING, END, Schema
-from sash.sql import oracle_aggregates, oracle_time_windows
-from sash.sql.oracle_time import CALL, AskedTime
+from sash.testing.duckdb_sql import aggregates as oracle_aggregates
+from sash.testing.duckdb_sql import time_windows as oracle_time_windows
+from sash.testing.duckdb_sql.time import CALL, AskedTime
 from sash.testing.tables import Change, in_order
 from sash.testing.values import DAY, Row, fit, instant, moment, order
 from sash.testing.windows import Arrival, held, instants

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 import pyarrow as pa
 
-from sash.logical.nodes import Pairing
+from sash.plan.nodes import Pairing
 from sash.testing.recompute import Windowed
 from sash.testing.values import order
 from sash.testing.windows import Arrival

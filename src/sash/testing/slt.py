@@ -28,10 +28,10 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from sash.database.embedded import Database
 from sash.errors import SashError, choices
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.schema import BEGINNING, Schema
-from sash.session import Database
 from sash.testing.blocks import Block, blocks, words
 from sash.testing.clock import FakeClock
 from sash.testing.comparing import assert_same

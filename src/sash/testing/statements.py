@@ -3,7 +3,7 @@
     rows of s, by position      1   3   |   5        a statement that stands at |
     for a view of s             takes effect at 3, whatever the streams of other views have come to
 
-Nothing is shared with the engine but what `logical/times.py` says of the streams that a view reads.
+Nothing is shared with the engine but what `plan/times.py` says of the streams that a view reads.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from sash.logical.streams import StreamSpec
-from sash.logical.times import Time
+from sash.plan.streams import StreamSpec
+from sash.plan.times import Time
 from sash.schema import BEGINNING, Schema
 from sash.testing.arrivals import Rows
 from sash.testing.recompute import arrow

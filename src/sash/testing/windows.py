@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sash.logical.nodes import WindowKind, WindowSpec
+from sash.plan.nodes import WindowKind, WindowSpec
 from sash.testing.values import Row
 
 

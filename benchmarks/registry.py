@@ -1,0 +1,42 @@
+"""All benchmarks by name. A benchmark is a module with `run(options)`, which gives reports, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from benchmarks.report import Options, Report
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """`in_suite` ones run when no name is given."""
+
+    name: str
+    module: str
+    what: str
+    in_suite: bool = False
+
+    def run(self, options: Options) -> Iterable[Report]:
+        run: Callable[[Options], Iterable[Report]] = importlib.import_module(self.module).run
+        return run(options)
+
+
+BENCHMARKS = (
+    Benchmark("engine", "benchmarks.engine", "the engine on one core against bare loops: usual workloads", in_suite=True),
+    Benchmark("pipeline", "benchmarks.pipeline", "Sash on Spark against a pipeline without an engine", in_suite=True),
+    Benchmark("traffic", "benchmarks.traffic", "the queries of the demo against reading their rows alone", in_suite=True),
+    Benchmark("patterns", "benchmarks.patterns_report", "expiry strategies against each other, over two kinds of stores"),
+    Benchmark("queries", "benchmarks.queries", "queries that are added one by one while rows come, equal and different ones"),
+    Benchmark("windows", "benchmarks.windows", "the engine against bare loops over windows of growing size", in_suite=True),
+    Benchmark("slides", "benchmarks.slides", "the engine against a bare loop over windows of growing slides", in_suite=True),
+    Benchmark("graph", "benchmarks.graph", "schedules and time on demand: the experiments of the query graph's paper"),
+    Benchmark("batches", "benchmarks.batches", "small batches on Spark against an empty pipeline", in_suite=True),
+    Benchmark("peers", "benchmarks.comparing", "Sash on Spark beside Spark's own streams and other systems (see --peers)"),
+)
+
+
+def choose(names: tuple[str, ...]) -> list[Benchmark]:
+    """The named ones, or the suite."""
+    return [benchmark for benchmark in BENCHMARKS if benchmark.name in names or (not names and benchmark.in_suite)]

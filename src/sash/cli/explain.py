@@ -1,0 +1,23 @@
+"""`sash explain`: the plans of a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sash.cli.job_file import load
+from sash.database.embedded import Database
+
+
+def explain_job(job: Path, *, is_analyze: bool = False) -> str:
+    """With `is_analyze` the job is run first, in this process."""
+    db = Database(base=job.resolve().parent)
+    load(db, job)
+    if is_analyze:
+        db.run()
+    views = db.materialized().values()
+    told = [db.analyze(view.name) if is_analyze else db.explain(view.plan, view.name) for view in views]
+    return "\n\n".join(f"{view.name}\n\n{_indented(text)}" for view, text in zip(views, told, strict=True))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in text.splitlines())

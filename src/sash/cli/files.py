@@ -1,0 +1,65 @@
+"""The outputs of an embedded run: one Parquet file a view for its changes, one for its answer, and late and dead rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sash.cli.lost import Unreadable
+from sash.errors import SashError
+from sash.file_names import file_name
+from sash.planner.job import Job
+from sash.runtime.embedded import Changes, EmbeddedHost
+from sash.runtime.packets import changes_schema
+
+
+class ChangeFiles:
+    """Takes changes out of the host after every batch, so that they are never all in memory."""
+
+    def __init__(self, folder: Path | None, job: Job) -> None:
+        self._folder = folder
+        self._job = job
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self.unreadable = Unreadable()
+
+    def __enter__(self) -> ChangeFiles:
+        if self._folder is not None:
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise SashError(f"cannot write to the output folder {self._folder}: {error.strerror}") from None
+            for view in self._job.views:
+                self._writer(f"{file_name(view.name)}.changes.parquet", changes_schema(view.schema))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for writer in self._writers.values():
+            writer.close()
+
+    def write(self, host: EmbeddedHost) -> None:
+        """All that has come since the last time; the host keeps it no longer."""
+        taken = host.taken_rows()
+        for stream, letters in taken["dead"].items():
+            self.unreadable.add(stream, letters)
+        for kind, batches in taken.items():
+            self._drain(kind, batches)
+
+    def write_answers(self, answers: Mapping[str, pa.Table]) -> None:
+        if self._folder is not None:
+            for name, answer in answers.items():
+                pq.write_table(answer, self._folder / f"{file_name(name)}.parquet")
+
+    def _drain(self, kind: str, batches: Changes) -> None:
+        for name, waiting in batches.items():
+            for batch in waiting if self._folder is not None else ():
+                self._writer(f"{file_name(name)}.{kind}.parquet", batch.schema).write_batch(batch)
+
+    def _writer(self, file: str, schema: pa.Schema) -> pq.ParquetWriter:
+        assert self._folder is not None
+        if file not in self._writers:
+            self._writers[file] = pq.ParquetWriter(self._folder / file, schema)
+        return self._writers[file]

@@ -1,0 +1,104 @@
+"""Commands. A mistake of the user ends with status 2 and one clear message."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from sash.errors import SashError
+
+EXPIRIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """Turns errors into messages."""
+
+    def invoke(self, context: click.Context) -> object:
+        try:
+            return super().invoke(context)
+        except SashError as error:
+            click.echo(f"sash: {error}", err=True)
+            sys.exit(2)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="sash")
+def main() -> None:
+    """Continuous SQL queries over sliding windows, exactly up to date, on Spark."""
+
+
+JOB = click.argument("job", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="JOB.sql")
+
+
+@main.command()
+@JOB
+@click.option("--engine", type=click.Choice(["spark", "embedded"]), default="spark", show_default=True,
+              help="Run on Spark, or in this process without a JVM.")
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Write changes and answers of every view here, and late and dead rows.")
+@click.option("--checkpoint", metavar="DIR", help="Spark: remember here how far the job is; run again to go on.")
+@click.option("--until", metavar="TIME", help="Show nothing after this instant; the answer is that at TIME.")
+@click.option("--expiry", type=click.Choice(EXPIRIES), default="auto", show_default=True,
+              help="How rows leave: by their expiry as long as possible, or by negative rows from the windows on.")
+@click.option("--schedule", default="auto", show_default=True, metavar="auto|dfs|bfs|rr|memory|batch:K",
+              help="In which order operators run, and how many rows one takes at a time. No answer depends on it.")
+@click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows of every stream in a batch.")
+@click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: parts of the key space  [default: cores]")
+@click.option("--metrics", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
+              help="Write what operators, arcs and views did: rows by sign, time, state, delays.")
+@click.option("--allow-unreadable", is_flag=True, help="End well even if not a single row could be read.")
+@click.option("--no-flush", is_flag=True, help="Leave the end of the input open: more files may come later.")
+def run(job: Path, engine: str, **options: object) -> None:
+    """Run the views of a job over its streams.
+
+    Files are read to their end; other sources until Ctrl-C.
+    """
+    from sash.cli.run import RunOptions, run_embedded, run_on_spark
+
+    settings = RunOptions(job=job, **options)  # type: ignore[arg-type]
+    (run_on_spark if engine == "spark" else run_embedded)(settings)
+
+
+@main.command()
+@JOB
+@click.option("--analyze", is_flag=True, help="Run the job in this process first; show what was counted beside the estimates.")
+def explain(job: Path, analyze: bool) -> None:
+    """Show how the views of a job will be run."""
+    from sash.cli.explain import explain_job
+
+    click.echo(explain_job(job, is_analyze=analyze))
+
+
+@main.command()
+@click.option("--rows", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Connections to make up.")
+@click.option("--seed", type=int, default=7, show_default=True)
+@click.option("--engine", type=click.Choice(["spark", "embedded"]), default="spark", show_default=True)
+@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg", help="Keep a picture of it.")
+def demo(rows: int, seed: int, engine: str, record: Path | None) -> None:
+    """Three continuous queries over the traffic of a network, on Spark."""
+    from sash.cli.demo import run_demo
+
+    run_demo(rows, seed, engine, record)
+
+
+@main.command()
+@click.argument("name", type=click.Choice(["traffic", "pairs", "auctions"]))
+@click.option("--rows", type=click.IntRange(min=1), default=100_000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("."), show_default=True, metavar="DIR")
+@click.option("--format", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True)
+def generate(name: str, rows: int, seed: int, out: Path, format: str) -> None:
+    """Make up streams, the same for the same seed, and write them to files."""
+    from sash.generate import generate as write
+
+    for path in write(name, rows, seed, out, format):
+        click.echo(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""`sash run`: a job on either host, its outputs in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sash.cli.files import ChangeFiles
+from sash.cli.job_file import load
+from sash.cli.lost import Failure, Unreadable, counts, failure_lines, is_all_unreadable
+from sash.cli.report import Report, summary
+from sash.database.embedded import Database, parse_instant
+from sash.database.statements import Declarations
+from sash.errors import SashError
+from sash.runtime.embedded import EmbeddedHost
+
+if TYPE_CHECKING:
+    from sash.database.on_spark import SparkDatabase
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the command line says."""
+
+    job: Path
+    output: Path | None = None
+    checkpoint: str | None = None
+    until: str | None = None
+    expiry: str = "auto"
+    schedule: str = "auto"
+    batch_rows: int | None = None
+    shards: int | None = None
+    no_flush: bool = False
+    metrics: Path | None = None
+    allow_unreadable: bool = False
+
+    @property
+    def base(self) -> Path:
+        return self.job.resolve().parent
+
+    @property
+    def limit(self) -> int | None:
+        return None if self.until is None else parse_instant(self.until, 0)
+
+
+def run_embedded(options: RunOptions) -> None:
+    for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
+        if value is not None:
+            raise SashError(f"{name} needs --engine spark")
+    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False, history="all")
+    load(db, options.job)
+    _check_sources(db)
+    with Report() as report, ChangeFiles(options.output, db.job()) as files:
+
+        def after_batch(host: EmbeddedHost) -> None:
+            files.write(host)
+            report(host.progress)
+
+        db.run(options.limit, options.batch_rows, after_batch, flush=not options.no_flush)
+        files.write_answers({name: db.final(name) for name in db.materialized()})
+        _write_metrics(db.metrics, report, options)
+        failures = db.failures()
+    _tell(report, options, files.unreadable, failures)
+
+
+def run_on_spark(options: RunOptions) -> None:
+    from sash.database.on_spark import SparkDatabase
+    from sash.spark.session import local_session
+
+    with Report() as report:
+        db = SparkDatabase(
+            local_session, checkpoint=options.checkpoint, output=options.output, shards=options.shards,
+            batch_rows=options.batch_rows, base=options.base, expiry=options.expiry, schedule=options.schedule,
+            until=options.limit, flush=not options.no_flush, on_progress=report,
+        )
+        load(db, options.job)
+        if options.checkpoint is not None and db.is_finished:
+            report.say(f"the checkpoint {options.checkpoint} has seen the end of its input; give a new one to run the job again")
+            return
+        try:
+            db.run()
+            if options.output is not None:
+                db.write_answers()
+            _write_metrics(db.metrics, report, options)
+            failures, unreadable = db.failures(), _unreadable(db) if report.last.dead else Unreadable()
+        except KeyboardInterrupt:
+            way = f"; run again with --checkpoint {options.checkpoint} to go on" if options.checkpoint else ""
+            report.say(f"stopped{way}")
+            raise
+        finally:
+            db.close()
+    _tell(report, options, unreadable, failures)
+
+
+def _check_sources(db: Declarations) -> None:
+    for stream in db.catalog.streams.values():
+        if stream.option("path") is None and not stream.is_table:
+            raise SashError(
+                f'stream "{stream.name}" has no source', "add WITH (format = 'csv', path = '…') to its CREATE STREAM"
+            )
+
+
+def _write_metrics(metrics: Callable[[], dict[str, Any]], report: Report, options: RunOptions) -> None:
+    if options.metrics is not None:
+        last = report.last
+        run = {"rows": last.rows, "changes": last.changes, "late": last.late, "dead": last.dead, "seconds": last.seconds}
+        options.metrics.write_text(json.dumps({"run": run, **metrics()}, indent=2) + "\n")
+
+
+def _unreadable(db: SparkDatabase) -> Unreadable:
+    found = Unreadable()
+    for stream in db.catalog.streams.values():
+        if stream.option("path") is not None:
+            found.add(stream.name, db.dead(stream.name).to_batches())
+    return found
+
+
+def _tell(report: Report, options: RunOptions, unreadable: Unreadable, failures: Sequence[Failure]) -> None:
+    """How it went, and what was lost on the way; an error if nothing could be read."""
+    where = f" -> {options.output}" if options.output else ""
+    report.say(f"{summary(report.last)}, {counts(report.last, failures)}{where}")
+    for line in (*unreadable.lines(), *failure_lines(failures)):
+        report.say(line)
+    if is_all_unreadable(report.last) and not options.allow_unreadable:
+        raise SashError("not a single row could be read", "mend the stream's columns or options, or say --allow-unreadable")

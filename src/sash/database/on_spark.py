@@ -1,0 +1,402 @@
+"""The facade on Spark: the statements of a session, run as one streaming query.
+
+    db = sash.connect(spark, checkpoint="…", output="…")
+    db.execute("CREATE STREAM …; CREATE MATERIALIZED VIEW v AS …")
+    db.stream("conn", streaming_df, timestamp="ts")   # any streaming DataFrame; files are read by their path
+    db.start()                               # or db.run(), to the end of bounded input
+    db.view("v"); db.changes("v")            # the live answer; a streaming DataFrame
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sash.database.answer import Answer
+from sash.database.embedded import parse_instant
+from sash.database.replan import Replanner
+from sash.database.statements import Declarations
+from sash.database.tables import TableRows, changed_rows
+from sash.errors import SashError
+from sash.operators.spec import PortSpec, parts
+from sash.plan.nodes import Plan
+from sash.plan.streams import StreamSpec
+from sash.planner.choose import Choice
+from sash.planner.job import Job, View
+from sash.planner.placement import Expiry
+from sash.runtime.history_limit import Asked, parse_history
+from sash.runtime.packets import Cargo
+from sash.runtime.progress import Progress
+from sash.sources.batches import batches
+from sash.sources.read import read
+from sash.spark.folder import reached
+from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
+from sash.spark.host import SparkHost
+from sash.spark.placed_frames import check_places, placed
+from sash.spark.subscription import Subscription
+from sash.spark.trials import shown
+from sash.spark.workers import begin_check
+from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
+from sash.sql.catalog import ViewDefinition
+from sash.sql.define import Definition, define
+from sash.sql.syntax.parse import parse_statements
+from sash.sql.syntax.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, Statement
+from sash.sql.syntax.text_positions import quoted
+from sash.turns import in_turn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+
+class SparkDatabase(Declarations):
+    """Views on a SparkSession. While a query runs, CREATE and DROP take effect between two of its batches."""
+
+    def __init__(
+        self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,
+        output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
+        base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, observe: bool = False,
+        backfill: bool = True, history: Asked | None = None,
+    ) -> None:
+        super().__init__(base or Path.cwd(), expiry, schedule)
+        self._spark = spark
+        self._workers_are_good = begin_check(spark)
+        self._frames: dict[str, DataFrame] = {}
+        self._host: SparkHost | None = None
+        self._shards = shards
+        self._backfill = backfill
+        self._tables: dict[str, TableRows] = {}
+        self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start
+        self._is_closed = False
+        self._declared: list[str] = []  # statements since the start that no version of the job has on record
+        self._replanner = Replanner()
+        self._options = {
+            "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
+            "on_progress": on_progress, "on_metrics": on_metrics, "observe": observe,
+            "history": None if history is None else parse_history(history),
+        }
+
+    @in_turn
+    def stream(
+        self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
+        idle_after: str | None = None, partition: str | Sequence[str] | None = None, position: str | None = None,
+    ) -> None:
+        """Let a stream read a streaming DataFrame. One that is declared takes the columns of its names; else it is declared here,
+        with the DataFrame's columns: `db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")`.
+
+        `partition` and `position` name the columns that tell where a row was in its source, as Kafka's `partition` (of several
+        topics `("topic", "partition")`) and `offset` do: every partition has a clock of its own then, and batches do not show.
+        Without them a batch is one unit, judged against the clock before it."""
+        self._not_started("a stream cannot be connected")
+        check_streaming(name, frame)
+        check_places(name, frame, partition, position)
+        if self.catalog.find(name) is None:
+            self.execute(declaration(name, frame, timestamp, delay, idle_after))
+        else:
+            check_declared(self._stream(name), timestamp, delay, idle_after)
+        spec = placed(self._stream(name), partition, position)
+        self.catalog.streams[spec.name.lower()] = spec
+        self._frames[spec.name] = frame
+
+    def run(self) -> None:
+        """Read what is there to its end and make everything up to it final."""
+        self._started().run_to_end()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the checkpoint has seen the end of its input."""
+        return self._started().is_finished
+
+    def start(self) -> None:
+        """Run in the background until `stop`."""
+        self._started().start()
+
+    def drain(self) -> None:
+        """Wait until all that is there now is answered."""
+        self._started().drain()
+
+    def stop(self) -> None:
+        if self._host is not None:
+            self._host.stop()
+
+    def close(self) -> None:
+        """Stop, and give the session back; nothing can be asked any more."""
+        self._is_closed = True
+        if self._host is not None:
+            self._host.close()
+
+    def advance(self, to: str | int) -> None:
+        """Time moves to an instant without data."""
+        host = self._started()
+        host.advance(to if isinstance(to, int) else parse_instant(to, host.progress.event_time or 0))
+
+    @in_turn
+    def schedule(self, schedule: str, view: str = "") -> None:
+        """Run operators in another order, all of them or those of a view, from the next batch on. No answer depends on it."""
+        self._set_schedule(schedule, view)
+        if self._host is not None:
+            schedules = self._all_schedules()
+            self._host.change(lambda job: replace(job, schedules=schedules), "", self._fresh_job(), {})
+
+    def write_answers(self) -> None:
+        """Write the answer of every view into the output folder."""
+        self._started().write_final(self._presented)
+
+    def metrics(self) -> dict[str, Any]:
+        """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
+        return self._started().metrics()
+
+    def late(self, name: str) -> pa.Table:
+        """Rows of a stream that came too late, of all batches so far; `metrics` counts those of this run."""
+        return self._started().lost(self._stream(name), Cargo.LATE)
+
+    def dead(self, name: str) -> pa.Table:
+        """Rows of a stream that could not be read, each with the reason, of all batches so far."""
+        return self._started().lost(self._stream(name), Cargo.DEAD)
+
+    def failures(self) -> list[tuple[str, int, object]]:
+        """Expressions that failed on a row in this run and gave NULL: reason, count and an example."""
+        return self._started().failures.items()
+
+    def analyze(self, view: str) -> str:
+        host, name = self._started(), self._kept_view(view)
+        choice = host.steering.choice_of(name) or self._chosen(self._view(name).plan)
+        return self._analyzed(choice, self._shards or 1, host.counted(), host.statistics())
+
+    def view(self, name: str) -> Answer:
+        """The live answer."""
+        found = self._kept_view(name)
+        return Answer(self._presented(found, self._started().view(found)))
+
+    def changes(self, name: str) -> DataFrame:
+        """The changes of a view as a streaming DataFrame: _op, _ts, then its columns."""
+        return self._started().changes(self._kept_view(name))
+
+    def subscribe(self, name: str, timeout: float | None = None) -> Subscription:
+        """The changes of a view that come from now on, as an iterator of Arrow batches, for another thread, or for later.
+
+        It ends when the view is dropped or the database is closed, and, given a `timeout`, when nothing has come for so many
+        seconds; then one may ask again.
+        """
+        return self._started().subscribe(self._kept_view(name), timeout)
+
+    def _started(self) -> SparkHost:
+        """The host; from the first call on, statements change what runs."""
+        self._must_be_open()
+        return self._host or self._made_host()
+
+    @in_turn
+    def _made_host(self) -> SparkHost:
+        """Threads that come at once find one; a statement that waits for its batch holds nobody back later."""
+        if self._host is None:
+            if not self.materialized():
+                raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
+            self._workers_are_good()
+            spark = self._spark() if callable(self._spark) else self._spark
+            self._shards = self._shards or spark.sparkContext.defaultParallelism
+            job = self._fresh_job()
+            frames = self._frames | self._loaded(spark, {stream.name for stream in job.streams})
+            known = {"frames": frames, "code": self.catalog.code, "early": self._early}
+            with reached(self._options["checkpoint"], self._options["output"]):
+                host = SparkHost(spark, job, self.base, **known, **self._options)  # type: ignore[arg-type]
+            self._go_on_with(host, job)
+            self._host = host
+            if not host.is_new:
+                self._tables.clear()  # what they hold by now, the checkpoint tells
+        return self._host
+
+    def _fresh_job(self) -> Job:
+        """The job of all views, as if it began now."""
+        return replace(self.planned(self._shards or 1), remembers=self._backfill)
+
+    def _go_on_with(self, host: SparkHost, job: Job) -> None:
+        """A checkpoint may know of views that came and went after its beginning, which this session has not been told."""
+        for sql in host.versions.statements if job != host.steering.newest and host.is_first(job) else ():
+            for statement in parse_statements(sql):
+                if not self._is_declared(statement):
+                    define(statement, self.catalog)  # type: ignore[arg-type]
+        for view in shown(host.steering.newest):
+            self.queries.add(view, self._view(view.name).plan)
+        host.on_batch = self._think_again if self.expiry is Expiry.AUTO and self._backfill else None
+
+    def _is_declared(self, statement: Statement) -> bool:
+        """Whether this session has said itself what the checkpoint knows besides its materialized views."""
+        if isinstance(statement, CreateStream):
+            return self.catalog.streams.get(statement.name.text.lower()) == as_read(statement.spec)
+        if isinstance(statement, CreateAggregate):
+            return statement.name.text.lower() in self.catalog.macros and not statement.or_replace
+        if isinstance(statement, CreateView) and not statement.is_materialized and not statement.or_replace:
+            return statement.name.text.lower() in self.catalog.views
+        return isinstance(statement, Drop) and statement.kind != "AGGREGATE" and self.catalog.find(statement.name.text) is None
+
+    def _think_again(self, rows: int) -> None:
+        """Between two batches: try other plans, if the streams have come to look very different from what was thought."""
+        host = self._host
+        if host is None or not self._replanner.is_due(rows):
+            return
+        statistics, views = host.statistics(), [view for view in list(self.catalog.views.values()) if view.is_materialized]
+        host.look_afresh()
+        running = {view.name: view.spec for view in host.steering.newest.views}
+
+        def current(view: ViewDefinition) -> Choice | None:
+            """None for a view that has no other plan, or that came later and is not run as it would be by itself."""
+            choice = host.steering.choice_of(view.name) or self._chosen(view.plan)
+            if choice.is_only or running.get(view.name) != choice.placed(self._shards or 1, self.expiry)[0]:
+                return None
+            return choice
+
+        found = self._replanner.found(statistics, views, current, self._shards or 1)
+        better = {View(view.name, *choice.placed(self._shards or 1, self.expiry)): choice for view, choice in found}
+        if better:
+            host.steering.try_plans(better)
+
+    def _chosen(self, plan: Plan) -> Choice:
+        return self.queries.chosen(plan, self._shards or 1, self.expiry, self.statistics)
+
+    def _must_be_open(self) -> None:
+        if self._is_closed:
+            raise SashError("the database is closed", "connect again, with the same checkpoint to go on from there")
+
+    @in_turn
+    def execute(self, sql: str) -> pa.Table | None:
+        """Carry out statements, one after the other; a thread at a time, also while one waits for its batch."""
+        self._must_be_open()
+        return super().execute(sql)
+
+    def _carry_out(self, statement: Statement) -> pa.Table | None:
+        self._follow_plans()
+        return super()._carry_out(statement)
+
+    def _follow_plans(self) -> None:
+        """Views may have been planned anew since the last statement."""
+        for view in shown(self._host.steering.newest) if self._host is not None else ():
+            if view.name in self.queries.views and self.queries.views[view.name] != view:
+                self.queries.remove(view.name)
+                self.queries.add(view, self._view(view.name).plan)
+
+    def _loaded(self, spark: SparkSession, names: set[str]) -> dict[str, DataFrame]:
+        """Streams of any format that Spark knows and Sash does not read itself."""
+        frames = {}
+        for stream in self.catalog.streams.values():
+            if stream.name not in names or stream.name in self._frames:
+                continue
+            form = stream.option("format")
+            if stream.is_table and form is None and stream.option("path") is None:
+                continue  # its rows come by statements
+            if form is None and stream.option("path") is None:
+                raise SashError(
+                    f'stream "{stream.name}" has no source',
+                    "add WITH (format = …, path = …), or connect a DataFrame with stream()",
+                )
+            if form is not None and form.lower() not in FILE_FORMATS:
+                frames[stream.name] = loaded(spark, stream, form)
+        return frames
+
+    def _define(self, statement: Definition) -> None:
+        """What is declared while the job runs is put down with the next view, which may read it."""
+        super()._define(statement)
+        if isinstance(statement, CreateStream) and statement.name.text.lower() in self.catalog.streams:
+            declared = self._stream(statement.name.text)
+            self.catalog.streams[declared.name.lower()] = as_read(declared)
+        is_materialized = isinstance(statement, CreateView) and statement.is_materialized
+        if self._host is not None and not is_materialized:
+            self._declared.append(statement.source.sql)
+
+    def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
+        if self._host is None:
+            return
+        self._must_remember()
+        placed = self.queries.place(
+            view, self._shards or 1, self.expiry, self.statistics, self._host.versions.newest + 1, remembers=True
+        )
+        self._check_frames(placed)
+        streams, before = tuple(self.catalog.streams.values()), self._host.steering.newest
+
+        def make(job: Job) -> Job:
+            return job.with_view(placed, streams, replaces)
+
+        tables = self._rows_of_new_ports(before, make(before))
+        if replaces is not None:
+            self.queries.remove(replaces)
+        self.queries.add(placed, view.plan)
+        columns = ", ".join(map(quoted, view.plan.schema.names))
+        how = "CREATE" if replaces is None else "CREATE OR REPLACE"
+        self._change(make, f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}) AS {view.sql}", tables)
+
+    def _rows_of_new_ports(self, before: Job, after: Job) -> dict[str, pa.RecordBatch]:
+        """Of the tables that are read by a key by which nobody has read them so far: all their rows."""
+        streams = {port.stream for port in after.new_ports(before)}
+        return {one.name: self._table(one).rows() for one in after.streams if one.is_table and one.name in streams}
+
+    def _view_dropped(self, name: str) -> None:
+        if self._host is None:
+            return
+        self._must_remember()
+        self.queries.remove(name)
+        self._change(lambda job: job.without_view(name), f"DROP VIEW {quoted(name)}", {})
+
+    def _change(self, make: Callable[[Job], Job], sql: str, tables: Mapping[str, pa.RecordBatch]) -> None:
+        assert self._host is not None
+        said, self._declared = ";\n".join([*self._declared, sql]), []
+        self._host.change(make, said, self._fresh_job(), tables)
+
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never."""
+        since = self._started().ledger.complete_since(self._kept_view(name))
+        return None if since is None else datetime(1970, 1, 1) + timedelta(microseconds=since)
+
+    def _must_remember(self) -> None:
+        if not self._backfill:
+            raise SashError("the views of this job cannot change", "connect without backfill=False")
+
+    def _check_frames(self, view: View) -> None:
+        assert self._host is not None
+        steering = self._host.steering
+        known = {stream.name for stream in (*steering.first.streams, *steering.newest.streams)}
+        for part in parts(view.spec):
+            stream = part.stream if isinstance(part, PortSpec) else None
+            spec = self.catalog.streams.get((stream or "").lower())
+            if spec is not None and spec.name not in known and not spec.is_table and spec.option("path") is None:
+                raise SashError(
+                    f'stream "{spec.name}" was not read when the job began, and has no files',
+                    "let a view read it before start(), or declare it WITH (format = …, path = …)",
+                )
+
+    def _table(self, spec: StreamSpec) -> TableRows:
+        """What a table holds: its files, then all changes that were asked for."""
+        if spec.name not in self._tables:
+            if spec.name in self._frames:
+                raise SashError(f'table "{spec.name}" comes as a DataFrame', "change it there")
+            table = TableRows(spec)
+            if spec.option("path") is not None:
+                for batch in batches((spec,), self.base, None):
+                    for split in batch:
+                        table.insert(read(spec, split).batch)
+            for change in self._host.versions.table_changes(spec.name) if self._host is not None else ():
+                table.apply(change)
+            self._tables[spec.name] = table  # whole, or not at all
+        return self._tables[spec.name]
+
+    def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
+        spec = change.into if isinstance(change, InsertRows) else change.table
+        if not spec.is_table:
+            raise SashError(f'"{spec.name}" is a stream: on Spark its rows come from its source', "put them into its files")
+        rows = changed_rows(self._table(spec), change)
+        if self._host is None:
+            self._early.append((spec.name, rows))
+        else:
+            self._host.change_table(spec.name, rows)
+
+    def _not_started(self, what: str) -> None:
+        if self._host is not None:
+            raise SashError(f"{what} while the job runs", "declare everything before start() or run()")
+
+    def _advance(self, statement: Advance) -> None:
+        self.advance(statement.time)

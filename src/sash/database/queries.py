@@ -1,0 +1,139 @@
+"""The queries that run: which operators each needs, and who shares them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+import pyarrow as pa
+
+from sash.operators.spec import PortSpec, Spec, parts
+from sash.plan.nodes import Plan
+from sash.plan.rewrite import read_since
+from sash.plan.statistics import Statistics
+from sash.planner.choose import Choice, choose
+from sash.planner.explain import operator_text
+from sash.planner.job import View
+from sash.planner.lookback import can_share
+from sash.planner.placement import Expiry
+from sash.sql.catalog import Catalog, ViewDefinition
+
+_CREATE = re.compile(r"\s*CREATE\s+MATERIALIZED\s+VIEW\s+([A-Za-z_]\w*)\s+AS\s+(.*?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
+FEW = 5  # names that are told one by one
+
+
+class Queries:
+    """The materialized views that run, by name, and the parts of their specs."""
+
+    def __init__(self) -> None:
+        self.views: dict[str, View] = {}
+        self._users: dict[Spec, dict[str, None]] = {}  # of a part: the views
+        self._plans: dict[Plan, View] = {}  # of running views
+        self._choices: dict[tuple[Plan, int], Choice] = {}
+        self._texts: dict[str, ViewDefinition] = {}
+
+    def chosen(self, plan: Plan, shards: int, expiry: Expiry, statistics: Statistics) -> Choice:
+        """How a plan is run: decided once, so that nothing that is declared later changes it."""
+        if (plan, shards) not in self._choices:
+            self._choices[plan, shards] = choose(plan, shards, expiry, statistics)
+        return self._choices[plan, shards]
+
+    def place(
+        self, definition: ViewDefinition, shards: int, expiry: Expiry, statistics: Statistics, moment: int, *, remembers: bool
+    ) -> View:
+        """Choose the operators of a view that is created at a moment; 0 is before the first row.
+
+        It shares what runs already. Where that is not possible, since too little is remembered, it has its own of everything.
+        """
+        plan = definition.plan
+        if (running := self._plans.get(plan)) is not None:
+            return View(definition.name, running.spec, running.level)
+        view = View(definition.name, *self.chosen(plan, shards, expiry, statistics).placed(shards, expiry))
+        if moment and not (remembers and can_share(view.spec, self._users.keys())):
+            own = self.chosen(read_since(plan, moment), shards, expiry, statistics)
+            view = View(definition.name, *own.placed(shards, expiry))
+        return view
+
+    def add(self, view: View, plan: Plan) -> None:
+        self.views[view.name] = view
+        self._plans.setdefault(plan, view)
+        for part in parts(view.spec):
+            self._users.setdefault(part, {})[view.name] = None
+
+    def choice_of(self, plan: Plan) -> Choice | None:
+        """How a plan is run in one shard; None for one that shares nothing with older views."""
+        return self._choices.get((plan, 1)) if plan in self._plans else None
+
+    def replanned(self, view: View, plan: Plan, choice: Choice) -> None:
+        """A view is run in another way from now on."""
+        self.remove(view.name)
+        self.add(view, plan)
+        self._choices[plan, 1] = choice
+
+    def remove(self, name: str) -> None:
+        view = self.views.pop(name)
+        for part in set(parts(view.spec)):
+            self._users[part].pop(name)
+            if not self._users[part]:
+                del self._users[part]
+        for plan in [plan for plan, first in self._plans.items() if first.name == name]:
+            heir = next((other for other in self.views.values() if other.spec == view.spec), None)
+            if heir is None:
+                del self._plans[plan]
+            else:
+                self._plans[plan] = heir
+
+    def learn_text(self, definition: ViewDefinition) -> None:
+        self._texts[definition.sql] = definition
+
+    def forget_texts(self) -> None:
+        """What a text means may have changed."""
+        self._texts.clear()
+
+    def repeated(self, sql: str, catalog: Catalog) -> ViewDefinition | None:
+        """The definition that a statement makes, if it is a view of a query that is known to the letter."""
+        match = _CREATE.fullmatch(sql)
+        known = self._texts.get(match.group(2)) if match else None
+        # What a view reads cannot change while the view is there.
+        if match is None or known is None or catalog.views.get(known.name.lower()) is not known:
+            return None
+        return replace(known, name=match.group(1))
+
+    def sharers(self, spec: Spec, name: str) -> list[str]:
+        """The other views that use a part."""
+        return [other for other in self._users.get(spec, ()) if other != name]
+
+    def sharing_text(self, spec: Spec, name: str) -> str:
+        """The operators of a view that others use too, and who; empty if there are none."""
+        running = self.views[name].spec if name in self.views else spec
+        lines = []
+        for part in dict.fromkeys(parts(running)):
+            others = self.sharers(part, name)
+            if others:
+                lines.append(f"{operator_text(part)}  with: {_few(others)}")
+        return "\n".join(["shared", *lines]) if lines else ""
+
+    def table(self, catalog: Catalog, complete_since: Callable[[str], datetime | None]) -> pa.Table:
+        """SHOW QUERIES."""
+        names = list(self.views)
+        operators = {name: [p for p in set(parts(self.views[name].spec)) if not isinstance(p, PortSpec)] for name in names}
+        alone = {name: sum(not self.sharers(part, name) for part in operators[name]) for name in names}
+        shared = {name: {other for part in operators[name] for other in self.sharers(part, name)} for name in names}
+        return pa.table(
+            {
+                "name": pa.array(names, pa.string()),
+                "complete_since": pa.array([complete_since(name) for name in names], pa.timestamp("us")),
+                "operators": pa.array([len(operators[name]) for name in names], pa.int64()),
+                "own": pa.array([alone[name] for name in names], pa.int64()),
+                "shared_with": pa.array([_few(sorted(shared[name])) for name in names], pa.string()),
+                "query": pa.array([catalog.views[name.lower()].sql for name in names], pa.string()),
+            }
+        )
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more
+

@@ -1,0 +1,261 @@
+"""Statements, carried out: what is declared, shown and explained, whatever host will run it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sash.database.answer import in_order
+from sash.database.queries import Queries
+from sash.errors import SashError, choices
+from sash.plan.explain import explain_patterns
+from sash.plan.nodes import Plan, scans
+from sash.plan.statistics import NOTHING_KNOWN, Statistics
+from sash.plan.streams import StreamSpec
+from sash.plan.user_aggregates import UserAggregate
+from sash.planner.choose import Choice, choose
+from sash.planner.explain import Counts, explain_streams, explain_view
+from sash.planner.job import Job, plan_job
+from sash.planner.placement import Expiry
+from sash.runtime.schedule import parse_schedule
+from sash.scalar.build import function_names
+from sash.scalar.user_functions import UserFunction
+from sash.sql.bind import bind
+from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows, bind_change
+from sash.sql.catalog import Catalog, ViewDefinition, kind_of
+from sash.sql.define import Definition, define
+from sash.sql.syntax.parse import parse_statements
+from sash.sql.syntax.statements import (
+    Advance,
+    CreateAggregate,
+    CreateStream,
+    CreateView,
+    Delete,
+    Describe,
+    Drop,
+    Explain,
+    Insert,
+    Query,
+    Show,
+    Statement,
+    Update,
+)
+from sash.sql.syntax.text_positions import Name, at, within
+from sash.sql.syntax.type_names import parse_type
+from sash.turns import Turns, in_turn
+
+SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for that
+
+
+class Declarations(ABC):
+    """A catalog and the statements that change it."""
+
+    def __init__(self, base: Path, expiry: str = "auto", schedule: str = "auto") -> None:
+        self.turns = Turns()
+        self.base = base  # relative paths of sources start here
+        self.expiry = Expiry(expiry)
+        self.catalog = Catalog()
+        self.statistics = NOTHING_KNOWN
+        self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
+        self.queries = Queries()
+
+    @in_turn
+    def execute(self, sql: str) -> pa.Table | None:
+        """Carry out statements, one after the other; the last one's table, if it gives one."""
+        if self._repeats_a_query(sql):
+            return None
+        result: pa.Table | None = None
+        for statement in parse_statements(sql):
+            result = self._carry_out(statement)
+        return result
+
+    @in_turn
+    def register(
+        self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None = None
+    ) -> None:
+        """Code of the user, by name in SQL: a function over Arrow arrays, with the types of its parameters, or, without them, a
+        class that aggregates (`sash.plan.user_aggregates` says how it is made)."""
+        if name.lower() in self.catalog.code or name.lower() in function_names():
+            raise SashError(f'there is a function "{name}" already', "choose another name")
+        if parameters is None:
+            self.catalog.code[name.lower()] = UserAggregate(name, parse_type(returns), code)
+        else:
+            types = tuple(parse_type(parameter) for parameter in parameters)
+            self.catalog.code[name.lower()] = UserFunction(name, types, parse_type(returns), code)
+
+    @abstractmethod
+    def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
+        """A materialized view is in the catalog: run it, perhaps in place of another, whose rows in memory it begins with; if it
+        cannot be run, an error, and nothing has changed."""
+
+    @abstractmethod
+    def _view_dropped(self, name: str) -> None:
+        """A materialized view is not in the catalog any more."""
+
+    @abstractmethod
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never."""
+
+    @abstractmethod
+    def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None: ...
+
+    @abstractmethod
+    def _advance(self, statement: Advance) -> None: ...
+
+    def _carry_out(self, statement: Statement) -> pa.Table | None:
+        if isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
+            self._define(statement)
+        elif isinstance(statement, Advance):
+            self._advance(statement)
+        elif isinstance(statement, Insert | Update | Delete):
+            self._change_rows(bind_change(statement, self.catalog))
+        elif isinstance(statement, Show):
+            return self._show(statement.kind)
+        elif isinstance(statement, Describe):
+            return self._describe(statement.name.text)
+        elif isinstance(statement, Explain):
+            return pa.table({"plan": self._explained(statement).splitlines()})
+        elif isinstance(statement, Query):
+            raise SashError(
+                "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
+            )
+        return None
+
+    def _define(self, statement: Definition) -> None:
+        """A view that cannot be run is refused at once, and nothing is changed."""
+        views, macros = dict(self.catalog.views), dict(self.catalog.macros)
+        if not define(statement, self.catalog):
+            return
+        if macros != self.catalog.macros:
+            self.queries.forget_texts()
+        name = statement.name.text
+        old, new = views.get(name.lower()), self.catalog.views.get(name.lower())
+        if old is new:
+            return
+        try:
+            with within(statement.source.text), at(statement.name):
+                self._view_changed(old, new)
+        except SashError:
+            self.catalog.views = views
+            raise
+        if isinstance(statement, CreateView) and new is not None and new.is_materialized and not statement.columns:
+            self.queries.learn_text(new)
+
+    def _view_changed(self, old: ViewDefinition | None, new: ViewDefinition | None) -> None:
+        was, will_be = old is not None and old.is_materialized, new is not None and new.is_materialized
+        if will_be and new is not None:
+            self.queries.chosen(new.plan, 1, self.expiry, self.statistics)
+        if old is not None and new is not None and was and will_be and old.plan == new.plan:
+            if old.name != new.name:  # by case alone: it goes on, under the name that it has
+                self.catalog.views[new.name.lower()] = replace(new, name=old.name)
+        elif will_be and new is not None:
+            self._view_created(new, old.name if was and old is not None else None)
+        elif was and old is not None:
+            self._view_dropped(old.name)
+
+    def _repeats_a_query(self, sql: str) -> bool:
+        """A view of a query whose text is known, and runs, needs no parsing."""
+        found = self.queries.repeated(sql, self.catalog)
+        if found is None:
+            return False
+        self.catalog.add(found)
+        try:
+            self._view_created(found)
+        except SashError:
+            self.catalog.remove(found.name)
+            raise
+        return True
+
+    @abstractmethod
+    def analyze(self, view: str) -> str:
+        """How a view has run so far: what was counted beside what was expected, and what its streams are like."""
+
+    def _analyzed(self, choice: Choice, shards: int, counted: Mapping[str, Counts], seen: Statistics) -> str:
+        streams = sorted({scan.name for scan in scans(choice.plan)})
+        table = explain_view(choice, self.expiry, self.statistics, counted, shards=shards)
+        return "\n\n".join([explain_patterns(choice.plan), table, explain_streams(streams, seen)])
+
+    @in_turn
+    def explain(self, plan: Plan, view: str = "") -> str:
+        """What a plan means, and how it will be run; of a view, with whom it shares operators."""
+        choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
+        shared = self.queries.sharing_text(choice.placed(1, self.expiry)[0], view)
+        how = explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)
+        return f"{explain_patterns(choice.plan)}\n\n{how}" + (f"\n\n{shared}" if shared else "")
+
+    @in_turn
+    def planned(self, shards: int) -> Job:
+        """All materialized views as a job."""
+        views = {
+            view.name: self.queries.chosen(view.plan, shards, self.expiry, self.statistics)
+            for view in self.materialized().values()
+        }
+        return replace(plan_job(self.catalog.streams, views, shards, self.expiry), schedules=self._all_schedules())
+
+    def _set_schedule(self, schedule: str, view: str) -> None:
+        name, text = self._kept_view(view) if view else "", str(parse_schedule(schedule))
+        self._schedules = {**(self._schedules if view else {}), name: text}
+
+    def _all_schedules(self) -> tuple[tuple[str, str], ...]:
+        kept = {"": "", **{view.name: "" for view in self.materialized().values()}} if len(self._schedules) > 1 else {"": ""}
+        return tuple((name, text) for name, text in self._schedules.items() if name in kept)
+
+    def _explained(self, statement: Explain) -> str:
+        subject = statement.subject
+        if not isinstance(subject, Name):
+            return self.explain(bind(subject, self.catalog))
+        view = self._view(subject.text)
+        return self.analyze(view.name) if statement.is_analyze else self.explain(view.plan, view.name)
+
+    def _show(self, kind: str) -> pa.Table:
+        if kind == "QUERIES":
+            return self.queries.table(self.catalog, self.complete_since)
+        if kind == "VIEWS":
+            views = self.catalog.views.values()
+            return pa.table(
+                {
+                    "name": [view.name for view in views], "columns": [str(view.plan.schema) for view in views],
+                    "materialized": pa.array([view.is_materialized for view in views], pa.bool_()),
+                }
+            )
+        found = [s for s in self.catalog.streams.values() if s.is_table == (kind == "TABLES")]
+        return pa.table({"name": [s.name for s in found], "columns": [str(s.schema) for s in found]})
+
+    def _describe(self, name: str) -> pa.Table:
+        entry = self.catalog.get(name)
+        schema = entry.plan.schema if isinstance(entry, ViewDefinition) else entry.schema
+        return pa.table({"column": list(schema.names), "type": [str(type_) for type_ in schema.types]})
+
+    def materialized(self) -> dict[str, ViewDefinition]:
+        return {view.name: view for view in self.catalog.views.values() if view.is_materialized}
+
+    def _view(self, name: str) -> ViewDefinition:
+        found = self.catalog.views.get(name.lower())
+        if found is None:
+            known = choices(view.name for view in self.catalog.views.values())
+            raise SashError(f'unknown view "{name}"', f"views are: {known}")
+        return found
+
+    def _presented(self, view: str, rows: pa.Table) -> pa.Table:
+        """The rows of a view as users see them."""
+        return in_order(rows, self._view(view).plan)
+
+    def _kept_view(self, name: str) -> str:
+        """The name of a materialized view as it was written."""
+        view = self._view(name)
+        if not view.is_materialized:
+            raise SashError(f'view "{view.name}" is not kept', "create it with CREATE MATERIALIZED VIEW")
+        return view.name
+
+    def _stream(self, name: str) -> StreamSpec:
+        found = self.catalog.streams.get(name.lower())
+        if found is None:
+            known = choices(f"{stream.name} ({kind_of(stream)})" for stream in self.catalog.streams.values())
+            raise SashError(f'unknown stream "{name}"', f"there are: {known}")
+        return found

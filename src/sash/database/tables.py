@@ -1,0 +1,98 @@
+"""The tables of a session: what they hold, and statements as changes of it.
+
+A change of a table is a batch of rows, each with a weight: +1 for a row that enters, -1 for one that leaves. An UPDATE is both
+at one instant. Which instant that is, shards say when they take it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sash.deltas import Int64s
+from sash.errors import SashError
+from sash.plan.streams import StreamSpec, Updates
+from sash.runtime.live import LiveView
+from sash.runtime.packing import WEIGHT
+from sash.scalar.evaluate import Failures, evaluate
+from sash.scalar.nodes import Expression
+from sash.sources.convert import convert
+from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
+
+
+class TableRows:
+    """The rows of one table now."""
+
+    def __init__(self, spec: StreamSpec) -> None:
+        self._spec = spec
+        self._live = LiveView(spec.schema)
+
+    def rows(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_struct_array(self._live.rows().to_struct_array().combine_chunks())
+
+    def apply(self, change: pa.RecordBatch) -> None:
+        """A change as it was given before."""
+        self._live.add(change)
+
+    def insert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return self._changed(batch, np.ones(batch.num_rows, np.int64))
+
+    def delete(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """These rows leave, each once."""
+        self._check_updatable()
+        change = self._changed(batch, -np.ones(batch.num_rows, np.int64))
+        if self._live.least_count < 0:
+            self._live.add(_weighted(batch, np.ones(batch.num_rows, np.int64)))
+            raise SashError(f'table "{self._spec.name}" does not have all of these rows', "delete only rows that it has")
+        return change
+
+    def delete_where(self, predicate: Expression | None) -> pa.RecordBatch:
+        self._check_updatable()
+        gone = self._where(predicate)
+        return self._changed(gone, -np.ones(gone.num_rows, np.int64))
+
+    def update(self, assignments: Mapping[int, Expression], predicate: Expression | None) -> pa.RecordBatch:
+        self._check_updatable()
+        old = self._where(predicate)
+        columns = dict(enumerate(old.columns))
+        new = [
+            evaluate(assignments[place], columns, old.num_rows, Failures()) if place in assignments else column
+            for place, column in columns.items()
+        ]
+        both = pa.concat_batches([old, pa.RecordBatch.from_arrays(new, schema=old.schema)])
+        return self._changed(both, np.repeat(np.array([-1, 1], np.int64), old.num_rows))
+
+    def _where(self, predicate: Expression | None) -> pa.RecordBatch:
+        """The rows for which a predicate is true."""
+        rows = self.rows()
+        if predicate is None:
+            return rows
+        found = evaluate(predicate, dict(enumerate(rows.columns)), rows.num_rows, Failures())
+        return rows.filter(pc.fill_null(found, False))
+
+    def _changed(self, batch: pa.RecordBatch, weights: Int64s) -> pa.RecordBatch:
+        change = _weighted(batch, weights)
+        self._live.add(change)
+        return change
+
+    def _check_updatable(self) -> None:
+        if self._spec.updates is Updates.NEVER:
+            raise SashError(
+                f'table "{self._spec.name}" is a file and only grows', "declare it RETROACTIVE or NON RETROACTIVE to change it"
+            )
+
+
+def changed_rows(table: TableRows, change: InsertRows | UpdateRows | DeleteRows) -> pa.RecordBatch:
+    """What a statement changes in a table."""
+    if isinstance(change, InsertRows):
+        return table.insert(convert(change.into, list(change.rows)).batch)
+    if isinstance(change, UpdateRows):
+        return table.update(dict(change.assignments), change.predicate)
+    return table.delete_where(change.predicate)
+
+
+def _weighted(batch: pa.RecordBatch, weights: Int64s) -> pa.RecordBatch:
+    return batch.append_column(WEIGHT, pa.array(weights))

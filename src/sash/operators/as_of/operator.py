@@ -1,0 +1,85 @@
+"""ASOF join: every left row with the nearest right row of its key.
+
+Delta rule:  a left row comes and goes with its match; a right row that comes or goes changes the match of the left rows between
+             it and the next one, from what they have without it
+State:       per key a tree of the left rows and one of the right rows, in the order of what is compared
+Output:      signed, net per instant
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s, Layout
+from sash.operators.as_of import kernels as kernel
+from sash.operators.as_of.spec import AsOfSpec
+from sash.operators.join.operator import Side
+from sash.operators.net_changes import NetChanges
+from sash.operators.operator import Operator, Surroundings
+from sash.operators.orders import row_order
+from sash.operators.output_chunks import Pieces
+from sash.plan.nodes import Order
+from sash.stores.ranking import KeyColumns, Ranking
+
+
+class AsOfSide:
+    """The fixed facts of one side: its key, what is compared, and the order of its tree."""
+
+    def __init__(self, layout: Layout, keys: tuple[int, ...], at: int, is_forward: bool) -> None:
+        self.key = KeyColumns(layout, keys)
+        self.masks = Side(layout, (*keys, at)).masks
+        self.probe = np.zeros((1, layout.width), np.int64)
+        self.orders = row_order(layout, [Order(at, is_descending=is_forward)])
+        self.first = self.orders[:1].copy()
+
+
+class AsOf(Operator):
+    """Keep the rows of both sides, and show every left row with its match."""
+
+    def __init__(self, spec: AsOfSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        scope, self._interner = surroundings.scope, surroundings.interner
+        left, right = spec.left.layout, spec.right.layout
+        self._left = AsOfSide(left, spec.left_keys, spec.left_at, spec.is_forward)
+        self._right = AsOfSide(right, spec.right_keys, spec.right_at, spec.is_forward)
+        lanes = left.schema.types[spec.left_at].lanes
+        facts = [left.lanes[spec.left_at], right.lanes[spec.right_at], lanes, spec.is_strict, spec.is_outer]
+        self._facts = np.array(facts, np.int64)
+        self._shape = np.array([left.values, right.values, len(left.schema), left.width], np.int64)
+        self._key = np.zeros((1, self._left.key.width), np.int64)
+        self._key_lanes = np.arange(self._left.key.width)
+        self._nets = tuple(NetChanges(layout, self._interner) for layout in (left, right, self.layout))
+        self.ranking = Ranking(left, self._left.key, scope.scope("left"), self._interner)
+        self.right = Ranking(right, self._right.key, scope.scope("right"), self._interner)
+        for column in range(len(right.schema)):
+            lane, bit = right.mask(column)
+            self.right.stored[0, lane] |= 1 << bit  # node 0 is nobody: a row of NULLs
+
+    @property
+    def kept(self) -> int:
+        return len(self.ranking) + len(self.right)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = (net.per_instant(delta) for net, delta in zip(self._nets, inputs, strict=False))
+        self.ranking.reserve(len(left), len(left) + len(right))
+        self.right.reserve(len(right), 0)
+        cursor, pieces = np.zeros(kernel.CURSOR, np.int64), Pieces(self.layout.width, 2 * (len(left) + len(right)))
+        while cursor[kernel.LEFT_PLACE] < len(left) or cursor[kernel.RIGHT_PLACE] < len(right):
+            out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
+            rows, ts, _, weight = out.room
+            out.add(self._changes(left, right, cursor, rows, ts, weight))
+        return self._nets[-1].per_instant(pieces.delta())
+
+    def _changes(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
+        one, other, strings, sides = self.ranking, self.right, self._interner, (self._left, self._right)
+        keys = [array for side in sides for array in (side.key.lanes, side.key.nulls, side.masks)]
+        orders = [array for side in sides for array in (side.orders, side.first)]
+        count: int = kernel.as_of_changes(
+            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, cursor, self._facts, *keys, self._key,
+            self._key_lanes, self._left.probe, self._right.probe, *orders, one.registers, one.table, one.keys, one.partitions,
+            one.stored, one.nodes, other.registers, other.stored, other.nodes, strings.starts, strings.lengths, strings.heap,
+            self._shape, *out,
+        )
+        return count

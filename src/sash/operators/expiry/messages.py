@@ -1,0 +1,158 @@
+"""Time-messages and piggybacking (seed 000, 5 and 6).
+
+Delta rule:  Announce: as the input, and a message at every instant at which a row leaves
+             MessageJoin, MessageLookup: as Join and Lookup; of the messages those go on that a pair leaves by
+             MessageExpire: + at ts; - at expiry, once a message, or a row that stands for one, has come
+State:       Announce: the instants at which rows leave, not the rows
+             MessageJoin: as Join, every row with the number of pairs that leave with it
+             MessageLookup: the table; the instants at which rows leave that were joined
+             MessageExpire: the rows that are alive
+Output:      rows that carry their expiry, and messages; MessageExpire: signed
+
+Where messages are merged, a change takes the place of the message before it in the arc, and stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta
+from sash.kernels.pairs import LEFT, RIGHT
+from sash.operators.expiry.expire import ExpireByCalendar, ExpireInOrder
+from sash.operators.expiry.kernels import messages as kernel
+from sash.operators.expiry.kernels.message_join import join_announced
+from sash.operators.expiry.message_stores import InstantHeap, InstantList, NoInstants, PairLog
+from sash.operators.expiry.spec import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
+from sash.operators.join.operator import Join, Side, pair_shape
+from sash.operators.operator import Operator, Surroundings, Timeless
+from sash.operators.output_chunks import Pieces
+from sash.plan.patterns import Pattern
+from sash.stores.bag import KeyedBag
+
+
+class Announce(Operator):
+    """Say when rows leave."""
+
+    def __init__(self, spec: AnnounceSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        is_in_order = spec.pattern is Pattern.WEAKEST
+        self._kernel = kernel.announce_in_order if is_in_order else kernel.announce_by_heap
+        self._leaving = (InstantList if is_in_order else InstantHeap)(surroundings.scope, merges=spec.merges)
+
+    @property
+    def kept(self) -> int:
+        return len(self._leaving)
+
+    def due(self) -> int:
+        return self._leaving.first
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        self._leaving.reserve(len(delta))
+        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta), expires=True)
+        while cursor[0] <= len(delta):
+            out = pieces.next()
+            out.add(
+                self._kernel(
+                    delta.rows, delta.ts, delta.expiry, delta.weight, now, cursor, self.layout.values,
+                    self._leaving.registers, self._leaving.instants, *out.room,
+                )
+            )
+        return pieces.delta()
+
+
+class MessageJoin(Join):
+    """Pair arriving rows; let messages pass."""
+
+    LOG = PairLog
+
+    def __init__(self, spec: MessageJoinSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec, surroundings)
+        is_in_order = spec.left.pattern is Pattern.WEAKEST and spec.right.pattern is Pattern.WEAKEST
+        self._joined = (NoInstants if is_in_order else InstantHeap)(surroundings.scope.scope("joined"), merges=spec.merges)
+
+    @property
+    def kept(self) -> int:
+        return super().kept + len(self._joined)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        self.probes -= sum(len(delta) - int(np.count_nonzero(delta.weight)) for delta in inputs)  # messages look at nobody
+        return super().run(inputs, now, begin)
+
+    def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
+        l_log, r_log = self._logs
+        reached = int(self._joined.registers[kernel.REACHED])
+        l_log.reserve(len(left), reached)
+        r_log.reserve(len(right), reached)
+        self._joined.reserve(len(l_log) + len(r_log) + len(left) + len(right))
+        l_hashes, r_hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
+        cursor = np.zeros(3, np.int64)
+        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+            out = pieces.next()
+            out.add(
+                join_announced(
+                    left.rows, left.ts, left.expiry, left.weight, l_hashes, right.rows, right.ts, right.expiry, right.weight,
+                    r_hashes, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor,
+                    l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table,
+                    self._joined.registers, self._joined.instants, *out.room,
+                )
+            )
+
+
+class MessageLookup(Timeless):
+    """Pair arriving rows with a table; let the messages of those pass that were paired."""
+
+    def __init__(self, spec: MessageLookupSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._shape = pair_shape(spec)
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._table = KeyedBag(spec.right.layout, self._right.lanes, surroundings.scope, surroundings.interner)
+        self._joined = InstantHeap(surroundings.scope.scope("joined"), merges=spec.merges)
+
+    @property
+    def kept(self) -> int:
+        return len(self._table) + len(self._joined)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = inputs
+        self.probes += int(np.count_nonzero(left.weight))
+        table, joined = self._table, self._joined
+        table.reserve(len(right))
+        joined.reserve(len(left))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left), expires=True)
+        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+            out = pieces.next()
+            out.add(
+                kernel.look_up_announced(
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._left.lanes,
+                    self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers,
+                    table.table, table.key_table, table.nodes, table.free, joined.registers, joined.instants, *out.room,
+                )
+            )
+        return pieces.delta()
+
+
+class MessageExpireInOrder(Timeless, ExpireInOrder):
+    """For rows that leave in the order in which they came. Only what comes in tells the time, no clock does."""
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        return super().run(inputs, told_until(inputs[0]), begin) if len(inputs[0]) else self.nothing
+
+
+class MessageExpireByCalendar(Timeless, ExpireByCalendar):
+    """For rows that leave in any order. Only what comes in tells the time, no clock does."""
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        return super().run(inputs, told_until(inputs[0]), begin) if len(inputs[0]) else self.nothing
+
+
+def told_until(delta: Delta) -> int:
+    """The instant after the last that a delta tells of."""
+    return int(delta.ts[-1]) + 1
+
+
+def message_expire(spec: MessageExpireSpec, surroundings: Surroundings) -> Operator:
+    kind = MessageExpireByCalendar if spec.input.pattern is Pattern.WEAK else MessageExpireInOrder
+    return kind(spec, surroundings)

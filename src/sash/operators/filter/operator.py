@@ -1,0 +1,89 @@
+"""Selection.
+
+Delta rule:  d(filter(A)) = filter(dA)
+State:       none
+Output:      as the input, less the rows for which the predicate is false or NULL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.compute as pc
+
+from sash.deltas import Delta, Int64s
+from sash.operators.columns import evaluate_delta
+from sash.operators.expiry.spec import Messages, messages_of
+from sash.operators.filter import kernels as kernel
+from sash.operators.filter.conditions import compared_texts, parted, table
+from sash.operators.filter.spec import FilterSpec
+from sash.operators.operator import Surroundings, Timeless
+
+
+class Filter(Timeless):
+    """Keep the rows for which a predicate is true. Its front is tested on lanes, the rest where that leaves it open."""
+
+    def __init__(self, spec: FilterSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._surroundings = surroundings
+        self._messages = messages_of(spec)
+        self._front, self._rest = parted(spec.predicate)
+        self._conditions: Int64s | None = None  # made with the first rows: texts get their codes then
+        self._texts = compared_texts(self._front, self.layout)
+        if self._texts:
+            surroundings.interner.hold(self._codes)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        if not len(delta):
+            return delta
+        places = self._passing(delta)
+        if self._messages is not Messages.NONE:
+            delta, places = self._with_messages(delta, places)
+        if len(places) == len(delta):
+            return delta
+        if not len(places):
+            return self.nothing
+        numbers = np.empty((3, len(places)), np.int64)
+        out = Delta(np.empty((len(places), self.layout.width), np.int64), numbers[0], numbers[1], numbers[2])
+        kernel.gather_rows(
+            delta.rows, delta.ts, delta.expiry, delta.weight, places, out.rows, out.ts, out.expiry, out.weight
+        )
+        return out
+
+    def _passing(self, delta: Delta) -> Int64s:
+        """The places of the rows that are kept."""
+        if self._conditions is None:
+            self._conditions = table(self._front, self.layout, self._surroundings.interner)
+        if self._rest is None:
+            return self._with_front(delta, kernel.TRUE)
+        asked = self._with_front(delta, kernel.OPEN)
+        if not len(asked):
+            return asked
+        some = delta if len(asked) == len(delta) else delta.take(asked)
+        is_true = pc.fill_null(evaluate_delta(self._rest, some, self.layout, self._surroundings), False)
+        kept, sure = asked[np.asarray(is_true)], self._with_front(delta, kernel.TRUE)
+        return kept if len(sure) == len(asked) else np.intersect1d(kept, sure, assume_unique=True)
+
+    def _with_front(self, delta: Delta, least: int) -> Int64s:
+        """The places of the rows whose front is true, or at least not false."""
+        places = np.empty(len(delta) + 1, np.int64)
+        return places[: kernel.passing_rows(delta.rows, self._conditions, least, places)]
+
+    def _codes(self) -> tuple[Int64s, Int64s]:
+        """The codes of the texts that are compared with, as rows of one lane."""
+        held = np.empty(0, np.int64) if self._conditions is None else self._conditions[self._texts, kernel.LOW]
+        return np.ascontiguousarray(held).reshape(-1, 1), np.zeros(1, np.int64)
+
+    def _with_messages(self, delta: Delta, places: Int64s) -> tuple[Delta, Int64s]:
+        """Messages pass. A row that is left out may stand for some; the last change then tells the time in its place."""
+        mask, weight = np.zeros(len(delta), np.bool_), delta.weight
+        mask[places] = True
+        if self._messages is Messages.SINGLE:
+            return delta, np.flatnonzero(mask | (weight == 0))
+        mask &= weight != 0
+        if not mask[-1]:
+            mask[-1], weight = True, weight.copy()
+            weight[-1] = 0
+        return Delta(delta.rows, delta.ts, delta.expiry, weight), np.flatnonzero(mask)

@@ -1,0 +1,97 @@
+"""Percentiles: values by their rank, and what lies between two of them.
+
+The fraction is a ratio of integers, so the rank (n - 1) * fraction is exact: a whole number and a rest. Between two
+values the result is the double nearest to  ((denominator - rest) * lower + rest * upper) / denominator.
+"""
+
+from __future__ import annotations
+
+from sash.deltas import Int64s
+from sash.kernels.compiling import kernel
+from sash.kernels.exact_sum import (
+    CHUNK_BITS,
+    INFINITY,
+    LIMB_BITS,
+    LOWEST,
+    NAN,
+    SIGN,
+    add_double,
+    add_exact,
+    carry_limbs,
+)
+from sash.operators.group_by.kernels.ranks import SUM, find_rank
+from sash.operators.group_by.kernels.ratios import ratio_to_double
+from sash.operators.group_by.kernels.rounding import EXACT_LIMBS, quotient_to_double, take_exact, take_limbs
+from sash.operators.group_by.kernels.value_nodes import value_of
+from sash.operators.group_by.opcodes import (
+    BY_DOUBLE,
+    CALL_DENOMINATOR,
+    CALL_IS_DESCENDING,
+    CALL_NUMERATOR,
+    CALL_PART,
+    CALL_SCALE,
+    SET_ORDER,
+)
+
+SPARE = 96  # cells for a sum that no group has
+_LIMBS = 5  # where the limbs of a sum of doubles lie in them
+
+
+@kernel
+def discrete(nodes: Int64s, root: int, calls: Int64s, call: int, sets: Int64s) -> tuple[int, int]:
+    """The lanes of the first value up to which, or down to which, at least the fraction of all rows lies."""
+    numerator, denominator = calls[call, CALL_NUMERATOR], calls[call, CALL_DENOMINATOR]
+    rows = max((numerator * nodes[root, SUM] + denominator - 1) // denominator, 1)
+    rank = nodes[root, SUM] - rows if calls[call, CALL_IS_DESCENDING] else rows - 1
+    return value_of(nodes, find_rank(nodes, root, rank), sets)
+
+
+@kernel
+def continuous(
+    nodes: Int64s, root: int, calls: Int64s, call: int, sets: Int64s, spare: Int64s, limbs: Int64s
+) -> int:
+    """The bits of the double at the fraction, between two values if need be."""
+    denominator = calls[call, CALL_DENOMINATOR]
+    spot = calls[call, CALL_NUMERATOR] * (nodes[root, SUM] - 1)
+    rank, rest = spot // denominator, spot % denominator
+    low, high = value_of(nodes, find_rank(nodes, root, rank), sets)
+    next_low, next_high = low, high
+    if rest:
+        next_low, next_high = value_of(nodes, find_rank(nodes, root, rank + 1), sets)
+    if sets[calls[call, CALL_PART], SET_ORDER] == BY_DOUBLE:
+        return _between_doubles(low, next_low, rest, denominator, spare, limbs)
+    for cell in range(3):
+        spare[0, cell] = 0
+    add_exact(spare, 0, 0, low, high, denominator - rest)
+    add_exact(spare, 0, 0, next_low, next_high, rest)
+    is_negative = take_exact(spare, 0, 0, limbs)
+    bits = ratio_to_double(limbs, 0, EXACT_LIMBS, 0, denominator, 1, calls[call, CALL_SCALE], False)
+    return bits | SIGN if is_negative else bits
+
+
+@kernel
+def _between_doubles(lower: int, upper: int, rest: int, denominator: int, spare: Int64s, limbs: Int64s) -> int:
+    """`upper` does not come before `lower`, and NaN comes last."""
+    if lower == upper:
+        return lower
+    if upper == NAN or (lower == INFINITY | SIGN and upper == INFINITY):
+        return NAN
+    if upper == INFINITY or lower == INFINITY | SIGN:
+        return upper if upper == INFINITY else lower
+    lowest = min(_place(lower if lower else upper), _place(upper if upper else lower))
+    highest = max(_place(lower), _place(upper))
+    base = lowest >> 5
+    length = (highest + 2 * CHUNK_BITS >> 5) + 4 - base  # weights have less than two chunks more
+    for cell in range(_LIMBS + length):
+        spare[0, cell] = 0
+    add_double(spare, 0, 0, _LIMBS, base, length, lower, denominator - rest)
+    add_double(spare, 0, 0, _LIMBS, base, length, upper, rest)
+    carry_limbs(spare, 0, _LIMBS, length)
+    is_negative = take_limbs(spare, 0, _LIMBS, length, limbs)
+    bits = quotient_to_double(limbs, length + 1, LOWEST + LIMB_BITS * base, denominator)
+    return bits | SIGN if is_negative and bits else bits
+
+
+@kernel
+def _place(bits: int) -> int:
+    return max(bits >> 52 & 0x7FF, 1) - 1

@@ -1,0 +1,106 @@
+"""GROUP BY over a signed input.
+
+Delta rule:  per instant and touched group, minus the row it showed, plus its new one; nothing if they are equal
+State:       per group: counts and exact sums, distinct values in heaps, trees and sets, the row it shows
+Output:      signed; a group leaves with its last row; without keys there is one row from the beginning on, for good
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sash.deltas import Delta, Layout
+from sash.operators.group_by.groups import Groups
+from sash.operators.group_by.kernels.groups import group_rows, tag_groups
+from sash.operators.group_by.kernels.percentiles import SPARE
+from sash.operators.group_by.kernels.registers import BEGUN, LAST, TOUCHED_GROUP
+from sash.operators.group_by.kernels.rounding import SCRATCH
+from sash.operators.group_by.new_texts import NewTexts
+from sash.operators.group_by.opcodes import CALL_LANE
+from sash.operators.group_by.spec import GroupBySpec
+from sash.operators.group_by.tables import group_tables
+from sash.operators.group_by.user_calls import UserCall
+from sash.operators.operator import Operator, Surroundings
+from sash.plan.aggregates import Function
+from sash.schema import BEGINNING, FOREVER
+from sash.stores.lanes import string_lanes
+
+ALWAYS = -(2**63)
+
+
+class GroupBy(Operator):
+    """Keep one output row for every group of equal keys."""
+
+    def __init__(self, spec: GroupBySpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self.spec = spec
+        self._tables = group_tables(spec)
+        self.groups = Groups(surroundings.scope, self._tables, self.layout.width)
+        self._interner = interner = surroundings.interner
+        self._key = np.zeros((1, self.layout.width), np.int64)
+        self._spare = np.zeros((1, SPARE), np.int64)
+        self._users = {
+            place: UserCall(call, self._tables.calls[place], surroundings)
+            for place, call in enumerate(spec.calls) if call.function is Function.USER
+        }
+        codes = np.union1d(string_lanes(self.layout), self._tables.calls[list(self._users), CALL_LANE])
+        interner.hold(lambda: (self.groups.lines, codes))
+        interner.hold(self.groups.string_values)
+        if self._tables.has_pairs:
+            interner.hold(self.groups.strings_beside)
+
+    @property
+    def kept(self) -> int:
+        return self.groups.live_groups + self.groups.live_values
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        shown_from = ALWAYS
+        if not self.spec.keys and not self.groups.registers[BEGUN]:
+            shown_from = FOREVER
+            if begin is not None and begin < now:
+                shown_from = begin
+                delta = _with_beginning(delta, begin, self.spec.input.layout)
+                self.groups.registers[BEGUN] = 1
+        return self._changes(delta, shown_from) if len(delta) else self.nothing
+
+    def due(self) -> int:
+        return FOREVER if self.spec.keys or self.groups.registers[BEGUN] else BEGINNING
+
+    def _changes(self, delta: Delta, shown_from: int) -> Delta:
+        out = Delta.room(2 * len(delta), self.layout.width)
+        self.groups.widen(delta.rows, delta.weight)
+        for user in self._users.values():
+            user.forget_empty(self.groups.cells)
+        tables, interner, texts = self._tables, self._interner, NewTexts(self._tables, self._users)
+        tags, limbs = np.empty(len(delta), np.int64), np.zeros(SCRATCH, np.int64)
+        tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
+        place, at = 0, 0
+        while True:
+            groups = self.groups
+            place, at = group_rows(
+                delta.rows, delta.ts, delta.weight, place, shown_from, tables.keys, tables.key_bits, tables.feeds,
+                tables.calls, tables.sets, tables.separators, groups.ranges, groups.registers, groups.table,
+                groups.cells, groups.lines, groups.nodes, groups.beside, groups.node_table, interner.starts,
+                interner.lengths, interner.heap, texts.list, texts.count, texts.buffer, out.rows, out.ts, out.weight,
+                at, self._key, limbs, self._spare, tags,
+            )
+            if place == len(delta) and groups.registers[TOUCHED_GROUP] == LAST:
+                changes = texts.settled(out.slice(0, at), groups, interner)
+                # One group: its row goes, and another comes. What users make of it is not known to be another.
+                return changes if self.spec.keys or self._users else replace(changes, is_net=True)
+            if not groups.grow():
+                texts.grow()
+
+
+def _with_beginning(delta: Delta, begin: int, layout: Layout) -> Delta:
+    """A row of NULLs and no weight at the beginning: it changes nothing, but the one group is there."""
+    row = np.zeros((1, layout.width), np.int64)
+    row[0, layout.values :] = -1
+    stamp = np.array([begin], np.int64)
+    nothing = Delta(row, stamp, np.array([FOREVER], np.int64), np.zeros(1, np.int64))
+    before, after = delta.split(begin)
+    return Delta.concatenate([before, nothing, after], layout.width)

@@ -1,0 +1,81 @@
+"""What a GROUP BY of sums over a sliding window remembers. (`kernels/sliding_sums.py` draws it.)"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Int64s
+from sash.kernels.hashing import rebuild_table
+from sash.operators.group_by.kernels import sliding_sums as kernel
+from sash.operators.group_by.opcodes import ROWS
+from sash.operators.group_by.tables import GroupTables
+from sash.schema import FOREVER
+from sash.stores.arena import Scope
+
+FIRST_ROOM = 64
+
+
+class SlidingGroups:
+    """Groups, and what every live row added to its group."""
+
+    def __init__(self, scope: Scope, tables: GroupTables, width: int) -> None:
+        self._scope = scope
+        self.row_at = tables.cells
+        self.registers = scope.array("registers", kernel.REGISTERS)
+        self.ring = scope.array("ring", (FIRST_ROOM, kernel.VALUES + len(tables.feeds)))
+        self.lines = scope.array("lines", (FIRST_ROOM, tables.cells + width))
+        self.table = scope.array("table", 2 * FIRST_ROOM)
+
+    def __len__(self) -> int:
+        """Live rows and groups."""
+        return self.live_rows + self.live_groups
+
+    @property
+    def live_rows(self) -> int:
+        return int(self.registers[kernel.TAIL] - self.registers[kernel.HEAD])
+
+    @property
+    def live_groups(self) -> int:
+        return int(self.registers[kernel.LIVE])
+
+    @property
+    def shown(self) -> Int64s:
+        """The rows that all groups show."""
+        used = self.lines[1 : self.registers[kernel.USED] + 1]
+        return np.ascontiguousarray(used[used[:, ROWS] != 0, self.row_at :])
+
+    @property
+    def first_to_leave(self) -> int:
+        """When the oldest live row leaves."""
+        head = int(self.registers[kernel.HEAD]) & (len(self.ring) - 1)
+        return int(self.ring[head, kernel.EXPIRY]) if self.live_rows else FOREVER
+
+    def due(self, now: int) -> int:
+        """How many live rows leave before `now`."""
+        low, high = int(self.registers[kernel.HEAD]), int(self.registers[kernel.TAIL])
+        head = low
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self.ring[middle & len(self.ring) - 1, kernel.EXPIRY] < now else (low, middle)
+        return low - head
+
+    def reserve(self, extra: int) -> None:
+        """Make room for so many more rows, each with a group of its own."""
+        self._reserve_ring(self.live_rows + extra)
+        groups = self.live_groups + extra + 1
+        if groups > len(self.lines):
+            self.lines = self._scope.resize("lines", 1 << (groups - 1).bit_length())
+        if 2 * len(self.lines) > len(self.table):
+            old = self.table.copy()
+            self.table = self._scope.resize("table", 2 * len(self.lines))
+            self.table[:] = 0
+            rebuild_table(old, self.table)
+
+    def _reserve_ring(self, wanted: int) -> None:
+        if wanted < len(self.ring):  # one place more than rows: for a row that never leaves
+            return
+        order = np.arange(self.registers[kernel.HEAD], self.registers[kernel.TAIL])
+        held = self.ring[order & (len(self.ring) - 1)]
+        self.ring = self._scope.resize("ring", 1 << wanted.bit_length())
+        self.ring[: len(held)] = held
+        self.registers[[kernel.HEAD, kernel.TAIL]] = 0, len(held)

@@ -1,0 +1,72 @@
+"""GROUP BY of counts and sums over rows that leave in the order they came.
+
+Delta rule:  as GroupBy over Expire: per instant and touched group, minus the row it showed, plus its new one
+State:       per group its cells and key; per live row the number of its group and what it added
+Output:      signed, net per instant
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sash.deltas import Delta
+from sash.operators.group_by.kernels.groups import tag_groups
+from sash.operators.group_by.kernels.rounding import SCRATCH
+from sash.operators.group_by.kernels.sliding_sums import CROWDED, slide_sums
+from sash.operators.group_by.sliding_groups import SlidingGroups
+from sash.operators.group_by.spec import SlidingGroupBySpec
+from sash.operators.group_by.tables import group_tables
+from sash.operators.net_changes import NetChanges
+from sash.operators.operator import Operator, Surroundings
+from sash.stores.lanes import string_lanes
+
+SLICE = 1 << 14  # rows for which room is made at once
+
+
+class SlidingSums(Operator):
+    """Keep one output row for every group of equal keys."""
+
+    def __init__(self, spec: SlidingGroupBySpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._tables = group_tables(spec)
+        self.groups = SlidingGroups(surroundings.scope, self._tables, self.layout.width)
+        self._net = NetChanges(spec.layout, surroundings.interner)
+        self._key = np.zeros((1, self.layout.width), np.int64)
+        codes = string_lanes(self.layout)
+        surroundings.interner.hold(lambda: (self.groups.shown, codes))
+
+    @property
+    def kept(self) -> int:
+        return self.groups.live_rows
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        (delta,) = inputs
+        leaving = self.groups.due(now) + int(np.count_nonzero(delta.expiry < now))
+        out, count = Delta.room(2 * (len(delta) + leaving), self.layout.width), 0
+        while len(delta) > SLICE:
+            part, rest = delta.split(int(delta.ts[SLICE]))
+            if not len(part):
+                break  # one instant with more rows than a slice
+            count += self._slide(part, int(rest.ts[0]), out.slice(count, len(out)))
+            delta = rest
+        count += self._slide(delta, now, out.slice(count, len(out)))
+        return replace(out.slice(0, count), is_net=True)
+
+    def due(self) -> int:
+        return self.groups.first_to_leave
+
+    def _slide(self, delta: Delta, now: int, out: Delta) -> int:
+        tables, groups, tags = self._tables, self.groups, np.empty(len(delta), np.int64)
+        crowded = np.empty(len(out) // 2, np.int64)
+        tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
+        groups.reserve(len(delta))
+        limbs = np.zeros(SCRATCH, np.int64)
+        count: int = slide_sums(
+            delta.rows, delta.ts, delta.expiry, delta.weight, tags, now, tables.keys, tables.feeds, tables.calls, groups.row_at,
+            groups.registers, groups.ring, groups.table, groups.lines, limbs, out.rows, out.ts, out.weight, crowded,
+        )
+        self._net.order(out.slice(0, count), crowded[: groups.registers[CROWDED]])
+        return count

@@ -1,0 +1,247 @@
+"""From the calls of a GROUP BY to the tables of its kernel (`group_by.py` says what they mean)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from sash.deltas import MASK_BITS, Int64s
+from sash.operators.group_by import opcodes as words
+from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec
+from sash.plan.aggregates import AggregateCall, Function
+from sash.schema import Kind, Type
+
+VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
+SAMPLES = (Function.VAR_SAMP, Function.STDDEV_SAMP)
+ROOTS = (Function.STDDEV_POP, Function.STDDEV_SAMP)
+SUMMED = (Function.SUM, Function.AVG, Function.BOOL_AND, Function.BOOL_OR, *VARIANCES)
+DISCRETE = (Function.PERCENTILE_DISC, Function.PERCENTILE_DISC_DESC)
+BITS = {Function.BIT_AND: words.BITS_AND, Function.BIT_OR: words.BITS_OR, Function.BIT_XOR: words.BITS_XOR}
+# Equal values change nothing here, so DISTINCT is not looked at.
+IDEMPOTENT = (Function.BOOL_AND, Function.BOOL_OR, Function.BIT_AND, Function.BIT_OR)
+FINEST_FRACTION = 10**9  # the fraction of a percentile is taken to nine places, so that ranks are exact
+
+
+@dataclass(frozen=True)
+class GroupTables:
+    """What the kernel reads. `key_bits` has, for every mask lane of the output, the bits that belong to keys."""
+
+    keys: Int64s  # a line for every lane of the key
+    key_bits: Int64s
+    feeds: Int64s
+    calls: Int64s
+    sets: Int64s
+    separators: npt.NDArray[np.uint8]  # of all texts, one after the other
+    cells: int  # before the limbs of sums of doubles
+    ranges: int  # how many sums of doubles, or of their squares, there are
+
+    @property
+    def has_pairs(self) -> bool:
+        return bool((self.sets[:, words.SET_BESIDE] != words.NOTHING_BESIDE).any())
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether there are only counts, and sums and averages of integers."""
+        feeds = np.isin(self.feeds[:, words.FEED_KIND], (words.FEED_COUNT, words.FEED_EXACT)).all()
+        calls = np.isin(self.calls[:, words.CALL_KIND], (words.COUNT, words.SUM_INTEGER, words.AVG_INTEGER)).all()
+        return bool(feeds and calls and (self.feeds[:, words.FEED_LANES] == 1).all() and not len(self.sets))
+
+    @cached_property
+    def text_calls(self) -> Int64s:
+        return np.flatnonzero(self.calls[:, words.CALL_KIND] == words.TEXT)
+
+
+@lru_cache(maxsize=256)
+def group_tables(spec: GroupBySpec) -> GroupTables:
+    return _TableBuilder(spec).build()
+
+
+class _TableBuilder:
+    def __init__(self, spec: GroupBySpec) -> None:
+        self.spec = spec
+        self.input, self.output = spec.input.layout, spec.layout
+        self.extremes = words.DEQUE if isinstance(spec, OrderedGroupBySpec) else words.HEAP
+        self.cells = words.FIRST_CELL
+        self.ranges = 0
+        self.separators = b""
+        self.feeds: list[list[int]] = []
+        self.sets: list[list[int]] = []
+        self.made: dict[object, tuple[int, int]] = {}  # what there is already: its cell, and its range or set
+        self.summed = {(c.argument, _is_distinct(c)) for c in spec.calls if c.function in SUMMED}
+
+    def build(self) -> GroupTables:
+        calls = [self._call(place, call) for place, call in enumerate(self.spec.calls)]
+        feeds = sorted(self.feeds, key=lambda feed: feed[words.FEED_SET] >= 0)
+        return GroupTables(
+            _table(self._keys(), words.KEY_COLUMNS), self._key_bits(), _table(feeds, words.FEED_COLUMNS),
+            _table(calls, words.CALL_COLUMNS), _table(self.sets, words.SET_COLUMNS),
+            np.frombuffer(self.separators, np.uint8), self.cells, self.ranges,
+        )
+
+    def _keys(self) -> list[list[int]]:
+        lines = []
+        for place, key in enumerate(self.spec.keys):
+            type_ = self.input.schema.types[key]
+            nulls = [*self.input.mask(key), *self.output.mask(place)]
+            for lane in range(type_.lanes):
+                lines.append([self.input.lanes[key] + lane, int(type_.kind is Kind.DOUBLE), *nulls])
+        return lines
+
+    def _key_bits(self) -> Int64s:
+        bits = np.zeros(self.output.width - self.output.values, np.int64)
+        for place in range(len(self.spec.keys)):
+            bits[place // MASK_BITS] |= 1 << place % MASK_BITS
+        return bits
+
+    def _call(self, place: int, call: AggregateCall) -> list[int]:
+        column = len(self.spec.keys) + place
+        kind, cell, part, rest = self._made(call)
+        line = [kind, cell, self.output.lanes[column], *self.output.mask(column), part, call.type.lanes, *rest]
+        return line + [0] * (words.CALL_COLUMNS - len(line))
+
+    def _made(self, call: AggregateCall) -> tuple[int, int, int, list[int]]:
+        """The kind of a call, the cell it reads, its range or set, and what only its kind knows."""
+        if call.argument is None or call.argument_type is None:
+            return words.COUNT, words.ROWS, 0, []
+        function, column, type_ = call.function, call.argument, call.argument_type
+        if function in (Function.MIN, Function.MAX, Function.ANY_VALUE):
+            return words.EXTREME, *self._set(self.extremes, column, type_, function is Function.MAX), []
+        if function in (Function.MIN_BY, Function.MAX_BY):
+            return words.BESIDE_EXTREME, *self._pairs(call, self.extremes), []
+        if function in (Function.MEDIAN, Function.PERCENTILE_CONT, *DISCRETE):
+            kind = words.DISCRETE if function in DISCRETE else words.CONTINUOUS
+            at = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
+            return kind, *at, [*_fraction(call), int(function is Function.PERCENTILE_DISC_DESC), type_.scale]
+        if function in (Function.STRING_AGG, Function.ARRAY_AGG, Function.USER):
+            return words.TEXT, *self._text(call, column, type_)
+        if function in BITS:
+            return BITS[function], *self._feed(words.FEED_BITS, 65, call, 0), []
+        at = self._sum(call, column, type_)
+        if function in VARIANCES:
+            return self._variance(call, type_, *at)
+        return _sum_kind(function, type_), *at, _decimal_bounds(call, type_)
+
+    def _sum(self, call: AggregateCall, column: int, type_: Type) -> tuple[int, int]:
+        if (column, _is_distinct(call)) not in self.summed:
+            return self._feed(words.FEED_COUNT, 1, call, 0)
+        if type_.kind is Kind.DOUBLE:
+            return self._feed(words.FEED_DOUBLE, 5, call, None)
+        return self._feed(words.FEED_EXACT, 4, call, 0)
+
+    def _variance(self, call: AggregateCall, type_: Type, cell: int, part: int) -> tuple[int, int, int, list[int]]:
+        rest = [int(call.function in SAMPLES), int(call.function in ROOTS), 2 * type_.scale]
+        if type_.kind is Kind.DOUBLE:
+            _, squares = self._feed(words.FEED_DOUBLE_SQUARES, 1, call, None)
+            return words.VARIANCE_DOUBLE, cell, part, [squares, *rest]
+        squares, _ = self._feed(words.FEED_SQUARES, 3 if type_.lanes == 1 else 9, call, 0)
+        return words.VARIANCE_EXACT, cell, type_.lanes, [squares, *rest]
+
+    def _text(self, call: AggregateCall, column: int, type_: Type) -> tuple[int, int, list[int]]:
+        """A text has two cells: its code, and the number its set had when it was made."""
+        if call.second is not None:
+            root, part = self._pairs(call, words.RANKED)
+        else:
+            root, part = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
+        start, is_list = len(self.separators), call.function is Function.USER
+        self.separators += b"" if is_list else str(call.parameter or "").encode()
+        self.cells += 2
+        return self.cells - 2, part, [root, start, len(self.separators), int(is_list)]
+
+    def _pairs(self, call: AggregateCall, kind: int) -> tuple[int, int]:
+        """The set is ordered by the second column; the argument lies beside it, and decides among equals."""
+        assert call.argument is not None and call.argument_type is not None
+        assert call.second is not None and call.second_type is not None
+        key = (call.function, call.argument, call.second)
+        if key not in self.made:
+            other = [self.input.lanes[call.argument], *self.input.mask(call.argument)]
+            is_max, beside = call.function is Function.MAX_BY, _order(call.argument_type)
+            self.made[key] = self._new_set(kind, call.second, call.second_type, is_max, False, beside, other)
+        return self.made[key]
+
+    def _set(
+        self, kind: int, column: int, type_: Type, is_max: bool = False, is_distinct: bool = False
+    ) -> tuple[int, int]:
+        """The first cell of a set, and its number."""
+        key = (kind, column, is_max, is_distinct)
+        if key not in self.made:
+            self.made[key] = self._new_set(kind, column, type_, is_max, is_distinct, words.NOTHING_BESIDE, [0, 0, 0])
+        return self.made[key]
+
+    def _new_set(
+        self, kind: int, column: int, type_: Type, is_max: bool, is_distinct: bool, beside: int, other: list[int]
+    ) -> tuple[int, int]:
+        cell, place = self.cells, len(self.sets)
+        self.cells += words.SET_CELLS[kind]
+        self.sets.append([kind, _order(type_), int(is_max), cell, int(is_distinct), beside])
+        self.feeds.append([words.FEED_VALUE, *self._source(column), cell, place, type_.lanes, -1, *other])
+        return cell, place
+
+    def _feed(self, kind: int, cells: int, call: AggregateCall, part: int | None) -> tuple[int, int]:
+        """The first cell of a feed of the call's argument, and its part: None asks for a range of limbs."""
+        assert call.argument is not None and call.argument_type is not None
+        key = (kind, call.argument, _is_distinct(call), "feed")
+        if key in self.made:
+            return self.made[key]
+        through = -1
+        if _is_distinct(call):
+            _, through = self._set(words.PLAIN, call.argument, call.argument_type)
+        if part is None:
+            part, self.ranges = self.ranges, self.ranges + 1
+        at = self.made[key] = (self.cells, part)
+        self.feeds.append([kind, *self._source(call.argument), *at, call.argument_type.lanes, through, 0, 0, 0])
+        self.cells += cells
+        return at
+
+    def _source(self, column: int) -> list[int]:
+        return [self.input.lanes[column], *self.input.mask(column)]
+
+
+def _is_distinct(call: AggregateCall) -> bool:
+    return call.is_distinct and call.function not in IDEMPOTENT
+
+
+def _sum_kind(function: Function, type_: Type) -> int:
+    if function is Function.COUNT:
+        return words.COUNT
+    if function in (Function.BOOL_AND, Function.BOOL_OR):
+        return words.ALL_TRUE if function is Function.BOOL_AND else words.ANY_TRUE
+    is_sum = function is Function.SUM
+    if type_.kind is Kind.DOUBLE:
+        return words.SUM_DOUBLE if is_sum else words.AVG_DOUBLE
+    if type_.kind is Kind.DECIMAL:
+        return words.SUM_DECIMAL if is_sum else words.AVG_DECIMAL
+    return words.SUM_INTEGER if is_sum else words.AVG_INTEGER
+
+
+def _decimal_bounds(call: AggregateCall, type_: Type) -> list[int]:
+    if call.type.kind is not Kind.DECIMAL:
+        return []
+    bound = 10**call.type.precision
+    return [10 ** (call.type.scale - type_.scale), _signed(bound), bound >> 64]
+
+
+def _fraction(call: AggregateCall) -> tuple[int, int]:
+    """As it is written: 0.1 is one tenth, not the double next to it."""
+    fraction = Fraction(1, 2) if call.function is Function.MEDIAN else Fraction(str(call.parameter))
+    return fraction.limit_denominator(FINEST_FRACTION).as_integer_ratio()
+
+
+def _order(type_: Type) -> int:
+    if type_.lanes == 2:
+        return words.BY_WIDE_DECIMAL
+    if type_.is_interned:
+        return words.BY_STRING
+    return words.BY_DOUBLE if type_.kind is Kind.DOUBLE else words.BY_INTEGER
+
+
+def _signed(value: int) -> int:
+    """The low 64 bits, as the int64 that has them."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def _table(lines: list[list[int]], columns: int) -> Int64s:
+    return np.array(lines, np.int64).reshape(len(lines), columns)

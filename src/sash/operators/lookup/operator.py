@@ -1,0 +1,104 @@
+"""Join with a table whose changes touch only what comes later (NON RETROACTIVE).
+
+Delta rule:  d(L lookup R) = dL join R, R as it is just before its own changes of that instant; a row that leaves takes back what
+             was given for it when it came
+State:       Lookup: a keyed bag of the table; nothing of the left side
+             SignedLookup: also the left rows, and which rows of the table each of them met
+Output:      Lookup: as the left input, a result lives as long as its left row
+             SignedLookup: signed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s
+from sash.kernels.pairs import LEFT, RIGHT
+from sash.operators.join.operator import Side, pair_shape
+from sash.operators.lookup.kernels.look_up import look_up
+from sash.operators.lookup.kernels.signed import CURSOR, look_up_signed
+from sash.operators.lookup.spec import LookupSpec, SignedLookupSpec
+from sash.operators.operator import Surroundings, Timeless
+from sash.operators.output_chunks import Pieces
+from sash.operators.sequence.waiting import WaitingRows
+from sash.stores.bag import KeyedBag
+
+
+class Lookup(Timeless):
+    """Pair every arriving row with the table's rows of its key."""
+
+    def __init__(self, spec: LookupSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._shape = pair_shape(spec)
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._table = KeyedBag(spec.right.layout, self._right.lanes, surroundings.scope, surroundings.interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self._table)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        left, right = inputs
+        self.probes += len(left)
+        table = self._table
+        table.reserve(len(right))
+        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left), expires=True)
+        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+            out = pieces.next()
+            out.add(
+                look_up(
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._left.lanes,
+                    self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers,
+                    table.table, table.key_table, table.nodes, table.free, *out.room,
+                )
+            )
+        return pieces.delta()
+
+
+class SignedLookup(Timeless):
+    """For rows that leave by a negative one: each is remembered with what it met."""
+
+    def __init__(self, spec: SignedLookupSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        scope, interner = surroundings.scope, surroundings.interner
+        self._shape, width = pair_shape(spec), spec.right.layout.width
+        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._lanes = np.arange(spec.left.layout.width, dtype=np.int64)
+        self._owed = KeyedBag(spec.left.layout, self._lanes, scope.scope("owed"), interner)
+        self._table = KeyedBag(spec.right.layout, self._right.lanes, scope.scope("table"), interner)
+        self._instances = WaitingRows(spec.left.layout, scope.scope("left"), interner)
+        self._pairs = KeyedBag(spec.right.layout, np.array([width], np.int64), scope.scope("pairs"), interner, more=1)
+        self._pair = np.zeros((1, width + 1), np.int64)
+
+    @property
+    def kept(self) -> int:
+        return len(self._table) + len(self._instances) + len(self._pairs)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        self.probes += len(inputs[0])
+        left, right = inputs[0].take(np.lexsort((inputs[0].weight > 0, inputs[0].ts))), inputs[1]
+        if not len(left) and not len(right):
+            return self.nothing
+        self._table.reserve(len(right))
+        self._owed.reserve(len(left))
+        self._instances.reserve(int(np.maximum(left.weight, 0).sum()))
+        cursor, pieces = np.zeros(CURSOR, np.int64), Pieces(self.layout.width, 2 * len(left))
+        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+            out = pieces.next()
+            rows, ts, _, weight = out.room
+            self._pairs.reserve(len(ts))
+            out.add(self._look_up(left, right, cursor, rows, ts, weight))
+        return pieces.delta()
+
+    def _look_up(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
+        table, pairs, owed = self._table, self._pairs, self._owed
+        count: int = look_up_signed(
+            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._left.lanes, self._right.lanes,
+            self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers, table.table, table.key_table,
+            table.nodes, table.free, self._lanes, *self._instances.arrays, pairs.lanes, pairs.key_lanes, pairs.registers,
+            pairs.table, pairs.key_table, pairs.nodes, pairs.free, self._pair, owed.registers, owed.table, owed.key_table,
+            owed.nodes, owed.free, *out,
+        )
+        return count

@@ -1,0 +1,56 @@
+"""RSTREAM: at every instant at which a relation changes, all its rows, as a stream.
+
+Delta rule:  the rows after each instant with a net change
+State:       a tree of all rows in the order of the full row
+Output:      monotonic; the rows of an instant in the order of the full row, each as often as it is there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s
+from sash.operators.net_changes import NetChanges, repeat
+from sash.operators.operator import Surroundings, Timeless
+from sash.operators.orders import row_order
+from sash.operators.output_chunks import Pieces
+from sash.operators.streams.spec import SnapshotsSpec
+from sash.operators.top import kernels as kernel
+from sash.stores.ranking import KeyColumns, Ranking
+
+
+class Snapshots(Timeless):
+    """Keep all rows, and show them again and again."""
+
+    def __init__(self, spec: SnapshotsSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._interner = surroundings.interner
+        self._orders = row_order(spec.layout)
+        self._net = NetChanges(spec.layout, self._interner)
+        self._root = surroundings.scope.array("root", 1)
+        self.ranking = Ranking(spec.layout, KeyColumns(spec.layout, ()), surroundings.scope, self._interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        delta = self._net.per_instant(inputs[0])
+        self.ranking.reserve(len(delta), 0)
+        cursor, pieces = np.zeros(2, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        while cursor[kernel.PLACE] < len(delta):
+            out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
+            rows, ts, _, weight = out.room
+            out.add(self._snapshots(delta, cursor, rows, ts, weight))
+        whole = pieces.delta()
+        return repeat(whole, whole.weight)
+
+    def _snapshots(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
+        ranking, strings = self.ranking, self._interner
+        count: int = kernel.snapshots(
+            delta.rows, delta.ts, delta.weight, cursor, self._orders, ranking.registers, self._root, ranking.stored,
+            ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
+        )
+        return count

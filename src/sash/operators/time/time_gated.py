@@ -1,0 +1,24 @@
+"""Changes that wait for the time: of tables alone, for a window that rows leave by time.
+
+Delta rule:  as the left input
+State:       none; what is ahead of time waits in the arc
+Output:      as the left input
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sash.deltas import Delta
+from sash.operators.operator import Surroundings, Timeless
+from sash.operators.time.spec import PacedSpec
+
+
+class Paced(Timeless):
+    """Let pass what is given, which is never more than both inputs have promised."""
+
+    def __init__(self, spec: PacedSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        return inputs[0]

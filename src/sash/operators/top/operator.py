@@ -1,0 +1,78 @@
+"""The first rows of every partition, in an order.
+
+Delta rule:  per change, the rows that cross a border of the ranks shown; with numbers, all ranks from the first changed one on
+State:       per partition a tree of its rows in the order, equal ones with their count
+Output:      signed, net per instant; a row whose number changes leaves and comes back with the other one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s
+from sash.operators.net_changes import NetChanges
+from sash.operators.operator import Operator, Surroundings, Timeless
+from sash.operators.orders import row_order
+from sash.operators.output_chunks import Pieces
+from sash.operators.top import kernels as kernel
+from sash.operators.top.spec import TopSpec
+from sash.schema import FOREVER
+from sash.stores.ranking import KeyColumns, Ranking
+
+
+class Top(Timeless):
+    """Keep the rows of all ranks, show some of them."""
+
+    def __init__(self, spec: TopSpec, surroundings: Surroundings) -> None:
+        super().__init__(spec.layout)
+        self._input, self._interner = spec.input.layout, surroundings.interner
+        self._start, self._stop = spec.offset, min(spec.offset + spec.count, FOREVER)
+        self._key = KeyColumns(self._input, spec.partition)
+        self._line = np.zeros((1, self._key.width), np.int64)
+        self._line_lanes = np.arange(self._key.width)
+        self._orders = row_order(self._input, spec.order)
+        self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
+        self.ranking = Ranking(self._input, self._key, surroundings.scope, self._interner)
+
+    @property
+    def kept(self) -> int:
+        return len(self.ranking)
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        delta = self._net_input.per_instant(inputs[0])
+        self.ranking.reserve(len(delta), len(delta))
+        cursor, pieces = np.zeros(2, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        while cursor[kernel.PLACE] < len(delta):
+            out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
+            rows, ts, _, weight = out.room
+            out.add(self._changes(delta, cursor, rows, ts, weight))
+        return self._net.per_instant(pieces.delta())
+
+    def _changes(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
+        ranking, strings = self.ranking, self._interner
+        count: int = kernel.top_changes(
+            delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._key.lanes, self._key.nulls,
+            self._line, self._line_lanes, self._orders, ranking.registers, ranking.table, ranking.keys, ranking.partitions,
+            ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
+        )
+        return count
+
+
+class NumberedTop(Top):
+    """The same, with the number of every row as the last column."""
+
+    def _changes(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
+        ranking, strings = self.ranking, self._interner
+        count: int = kernel.numbered_changes(
+            delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._input.values, self._key.lanes,
+            self._key.nulls, self._line, self._line_lanes, self._orders, ranking.registers, ranking.table, ranking.keys,
+            ranking.partitions, ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
+        )
+        return count
+
+
+def top(spec: TopSpec, surroundings: Surroundings) -> Operator:
+    kind = Top if spec.numbered is None else NumberedTop
+    return kind(spec, surroundings)

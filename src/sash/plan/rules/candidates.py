@@ -1,0 +1,93 @@
+"""Other plans with the same answers, of which the cheapest is to be chosen: an ordered list of rewritings, with their reasons.
+
+A rewriting gives the ways in which one node may be written otherwise. Candidates are what a few steps of them reach, each then
+optimized by the rules that are always right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+
+from sash.interned import remembered
+from sash.plan.nodes import Join, Plan, inputs, parts
+from sash.plan.rewrite import replaced
+from sash.plan.rules.distinct_below_joins import distinct_below_joins
+from sash.plan.rules.join_orders import join_orders
+from sash.plan.rules.negation_and_joins import matched, negation_down, negation_up
+from sash.plan.rules.optimize import optimize
+from sash.plan.rules.plain_columns import lifted
+from sash.plan.rules.push_filters import push_filters, with_inputs
+
+Rewriting = Callable[[Plan], Iterator[Plan]]
+
+REWRITINGS: tuple[Rewriting, ...] = (
+    negation_up,  # strict patterns go up: what lies below needs no negative rows
+    negation_down,  # but few rows may be left after a negation
+    distinct_below_joins,  # fewer rows to join, the more duplicates there are
+    join_orders,  # last: there are many
+)
+
+MOST = 32  # plans that are looked at; joins of five inputs and more may have other orders too
+BUDGET = 10_000  # nodes of the plans that are written otherwise: a plan of a thousand nodes is written otherwise ten times
+
+
+def candidates(plan: Plan) -> tuple[Plan, ...]:
+    """A plan as it was written, then others, all optimized; none twice. The search ends when its budget is spent, which is
+    counted in nodes, never in time: what is chosen is a function of the text.
+    """
+    if all(len(inputs(part)) < 2 for part in parts(plan)):  # all rewritings change places with a node that has two
+        return (optimize(plan),)
+    found: dict[Plan, None] = {_flat(push_filters(plan)): None}
+    spent = 0
+    for known in _growing(found):
+        size = len(parts(known))
+        for other in chain.from_iterable(_everywhere(rewriting, known) for rewriting in REWRITINGS):
+            spent += size
+            if len(found) == MOST or spent > BUDGET:
+                return _all_optimized(plan, found)
+            found.setdefault(_flat(push_filters(other)))
+    return _all_optimized(plan, found)
+
+
+def _all_optimized(plan: Plan, others: Iterable[Plan]) -> tuple[Plan, ...]:
+    return tuple(dict.fromkeys([optimize(plan), *map(optimize, others)]))
+
+
+def _growing(found: dict[Plan, None]) -> Iterator[Plan]:
+    """All that is found, and what is found while it is looked at."""
+    place = 0
+    while place < len(found):
+        yield list(found)[place]
+        place += 1
+
+
+def _everywhere(rewriting: Rewriting, plan: Plan) -> Iterator[Plan]:
+    """A plan with one of its nodes written otherwise, wherever it is read."""
+    for part in _rewritable(plan):
+        for other in rewriting(part):
+            yield replaced(plan, part, other)
+
+
+def _rewritable(plan: Plan) -> dict[Plan, None]:
+    """The parts of a plan, but for the joins that semi and anti joins are made of: those stay what they are."""
+    seen: dict[Plan, None] = {}
+    waiting = [plan]
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen[one] = None
+            found = matched(one)
+            waiting += reversed(inputs(one) if found is None else (found.kept, found.others))
+    return seen
+
+
+@remembered
+def _flat(plan: Plan) -> Plan:
+    """The same plan with plain projections above its joins."""
+    found = matched(plan)
+    if found is not None:
+        return replace(found, kept=_flat(found.kept), others=_flat(found.others)).plan()
+    plan = with_inputs(plan, [_flat(child) for child in inputs(plan)])
+    return lifted(plan) if isinstance(plan, Join) else plan

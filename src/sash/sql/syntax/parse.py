@@ -1,0 +1,203 @@
+"""From text to statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sash.deep import deeply
+from sash.errors import SqlError
+from sash.plan.streams import StreamSpec
+from sash.sql import changes, declarations
+from sash.sql.syntax.cursor import Cursor
+from sash.sql.syntax.dialect import parse_query, tokenize
+from sash.sql.syntax.durations import duration
+from sash.sql.syntax.statements import (
+    Advance,
+    CreateStream,
+    CreateView,
+    Describe,
+    Drop,
+    Explain,
+    ParsedQuery,
+    Query,
+    Show,
+    Source,
+    Statement,
+)
+from sash.sql.syntax.text_positions import Name, fault, within
+
+_EPOCH = datetime(1970, 1, 1)
+_NOT_YET = ("MERGE", "ALTER", "TRUNCATE", "SET", "USE", "REFRESH")
+
+
+@deeply
+def parse_statements(text: str) -> list[Statement]:
+    """The statements of a text; their places are places in the whole text."""
+    with within(text):
+        return [_Statement(tokens, text).parse() for tokens in _split(tokenize(text))]
+
+
+def parse_query_text(text: str) -> ParsedQuery:
+    """The only statement of a text, which must be a query."""
+    statements = parse_statements(text)
+    if len(statements) != 1 or not isinstance(statements[0], Query):
+        raise SqlError("expected one query that starts with SELECT or WITH", sql=text)
+    return statements[0].query
+
+
+def _split(tokens: list[Token]) -> Iterator[list[Token]]:
+    statement: list[Token] = []
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON:
+            statement.append(token)
+        elif statement:
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+class _Statement:
+    """The tokens of one statement, read once from left to right."""
+
+    def __init__(self, tokens: list[Token], text: str) -> None:
+        self.cursor = Cursor(tokens)
+        self.text = text
+        self.source = Source(text, tokens[0].start, tokens[-1].end + 1)
+
+    def parse(self) -> Statement:
+        for word, read in self._kinds().items():
+            if self.cursor.accept(word):
+                statement = read()
+                self._end()
+                return statement
+        if self.cursor.sees("SELECT") or self.cursor.sees("WITH") or self.cursor.sees("("):
+            return Query(self.source, self._query())
+        raise self._unknown()
+
+    def _kinds(self) -> dict[str, Callable[[], Statement]]:
+        return {
+            "CREATE": self._create,
+            "DROP": self._drop,
+            "SHOW": self._show,
+            "DESCRIBE": self._describe,
+            "DESC": self._describe,
+            "EXPLAIN": self._explain,
+            "ADVANCE": self._advance,
+            "INSERT": lambda: changes.insert(self.cursor, self.source),
+            "UPDATE": lambda: changes.update(self.cursor, self.source),
+            "DELETE": lambda: changes.delete(self.cursor, self.source),
+        }
+
+    def _create(self) -> Statement:
+        or_replace = self.cursor.accept("OR", "REPLACE")
+        if not or_replace and self.cursor.accept("STREAM"):
+            return self._declaration(declarations.stream, "the name of a stream")
+        if not or_replace and self.cursor.accept("TABLE"):
+            return self._declaration(declarations.table, "the name of a table")
+        if self.cursor.accept("AGGREGATE"):
+            return declarations.aggregate(self.cursor, self.source, or_replace)
+        is_materialized = self.cursor.accept("MATERIALIZED")
+        if not self.cursor.accept("VIEW"):
+            kinds = "VIEW or AGGREGATE" if or_replace else "STREAM, TABLE, VIEW or AGGREGATE"
+            raise self.cursor.unexpected("VIEW" if is_materialized else kinds)
+        return self._view(is_materialized, or_replace)
+
+    def _declaration(self, declare: Callable[[Cursor, Name], StreamSpec], what: str) -> CreateStream:
+        if_not_exists = self.cursor.accept("IF", "NOT", "EXISTS")
+        name = self.cursor.name(what)
+        return CreateStream(self.source, name, declare(self.cursor, name), if_not_exists)
+
+    def _view(self, is_materialized: bool, or_replace: bool) -> CreateView:
+        if_not_exists = self.cursor.accept("IF", "NOT", "EXISTS")
+        name = self.cursor.name("the name of a view")
+        columns = self._column_names()
+        self.cursor.expect("AS")
+        query = self._query()
+        return CreateView(self.source, name, columns, query, is_materialized, if_not_exists, or_replace)
+
+    def _column_names(self) -> tuple[Name, ...]:
+        if not self.cursor.accept("("):
+            return ()
+        names = [self.cursor.name("the name of a column")]
+        while self.cursor.accept(","):
+            names.append(self.cursor.name("the name of a column"))
+        self.cursor.expect(")")
+        return tuple(names)
+
+    def _drop(self) -> Drop:
+        kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE")
+        if_exists = self.cursor.accept("IF", "EXISTS")
+        return Drop(self.source, kind, self.cursor.name("a name"), if_exists)
+
+    def _show(self) -> Show:
+        return Show(self.source, self._one_of("STREAMS", "TABLES", "VIEWS", "QUERIES"))
+
+    def _describe(self) -> Describe:
+        return Describe(self.source, self.cursor.name("the name of a stream, table or view"))
+
+    def _explain(self) -> Explain:
+        if self.cursor.accept("ANALYZE"):
+            self.cursor.expect("VIEW")
+            return Explain(self.source, self.cursor.name("the name of a view"), is_analyze=True)
+        if self.cursor.accept("VIEW"):
+            return Explain(self.source, self.cursor.name("the name of a view"))
+        return Explain(self.source, self._query())
+
+    def _advance(self) -> Advance:
+        stream = self.cursor.name("the name of a stream") if self.cursor.accept("STREAM") else None
+        self.cursor.expect("TO")
+        self.cursor.accept("TIMESTAMP")
+        return Advance(self.source, stream, _instant(self.cursor))
+
+    def _query(self) -> ParsedQuery:
+        start, end = self.cursor.index, self._emit()
+        tokens = self.cursor.tokens[start:end]
+        tree = parse_query(tokens, self.text)
+        self.cursor.index = end
+        emit = duration(self.cursor) if self.cursor.accept("EMIT", "EVERY") else None
+        self._end()
+        return ParsedQuery(tree, Source(self.text, tokens[0].start, self.cursor.last.end + 1), emit)
+
+    def _emit(self) -> int:
+        """Where EMIT EVERY begins, else the end."""
+        for index in range(self.cursor.index, len(self.cursor.tokens)):
+            ahead = Cursor(self.cursor.tokens, index)
+            if ahead.sees("EMIT", "EVERY"):
+                before = [token.text for token in self.cursor.tokens[self.cursor.index : index]]
+                if before.count("(") > before.count(")"):
+                    raise fault(ahead.tokens[index], "EMIT EVERY stands at the end of a view's query only")
+                return index
+        return len(self.cursor.tokens)
+
+    def _one_of(self, *words: str) -> str:
+        for word in words:
+            if self.cursor.accept(word):
+                return word
+        raise self.cursor.unexpected(f"{', '.join(words[:-1])} or {words[-1]}")
+
+    def _end(self) -> None:
+        if self.cursor.current is not None:
+            raise self.cursor.unexpected('";" or the end of the statement')
+
+    def _unknown(self) -> SqlError:
+        first = self.cursor.tokens[0]
+        if first.text.upper() in _NOT_YET:
+            return fault(first, f"{first.text.upper()} is not supported yet")
+        kinds = [word for word in self._kinds() if word != "DESC"]
+        return fault(first, f'no statement starts with "{first.text}"', f"statements are: SELECT, {', '.join(kinds)}")
+
+
+def _instant(cursor: Cursor) -> int:
+    """Take a timestamp in quotes; a zone other than UTC is converted."""
+    written = cursor.string("a timestamp in quotes")
+    try:
+        moment = datetime.fromisoformat(written.strip())
+    except ValueError:
+        raise fault(cursor.last, f'"{written}" is not a timestamp', "write it as '2024-05-01 12:00:00'") from None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -1,0 +1,98 @@
+"""Bags of rows with counts: the answer of a view, and the two sides of a join of signed changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Int64s, Layout
+from sash.kernels import bag as kernel
+from sash.kernels.hashing import rebuild_table
+from sash.kernels.prefetching import tag_rows
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
+from sash.stores.lanes import string_lanes
+
+FIRST_ROOM = 64
+
+
+class RowBag:
+    """Every distinct row once, with its count."""
+
+    EXTRA = 1  # lanes of a node after those of its row
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner, more: int = 0) -> None:
+        """Rows of a layout, each with so many more lanes at its end."""
+        self._scope = scope
+        self._width = layout.width + more
+        self.lanes = np.arange(self._width, dtype=np.int64)
+        self.registers = scope.array("registers", 4)
+        self.nodes = scope.array("nodes", (FIRST_ROOM, self._width + self.EXTRA))
+        self.free = scope.array("free", FIRST_ROOM)
+        self.table = scope.array("table", 2 * FIRST_ROOM)
+        lanes = string_lanes(layout)
+        interner.hold(lambda: (self._live(), lanes))
+
+    def __len__(self) -> int:
+        """How many distinct rows."""
+        return int(self.registers[kernel.LIVE])
+
+    def add(self, rows: Int64s, weights: Int64s) -> None:
+        self.reserve(len(weights))
+        kernel.change_counts(rows, weights, self.lanes, self.tags(rows), self.registers, self.table, self.nodes, self.free)
+
+    def tags(self, rows: Int64s) -> Int64s:
+        """By which rows are found."""
+        tags = np.empty(len(rows), np.int64)
+        tag_rows(rows, self.lanes, tags)
+        return tags
+
+    def rows(self) -> tuple[Int64s, Int64s]:
+        """The distinct rows and their counts, in no order."""
+        live = self._live()
+        return np.ascontiguousarray(live[:, : self._width]), np.ascontiguousarray(live[:, self._width + kernel.COUNT])
+
+    def reserve(self, extra: int) -> None:
+        """Make room for so many more distinct rows."""
+        wanted = int(self.registers[kernel.LIVE]) + extra
+        if wanted > len(self.nodes):
+            room = max(2 * len(self.nodes), wanted)
+            self.nodes, self.free = self._scope.resize("nodes", room), self._scope.resize("free", room)
+        if 2 * wanted > len(self.table):
+            self.table = self._grow_table("table", self.table, wanted)
+
+    def _live(self) -> Int64s:
+        nodes = self.nodes[: self.registers[kernel.USED]]
+        return np.asarray(nodes[nodes[:, self._width + kernel.COUNT] != 0])
+
+    def _grow_table(self, name: str, old: Int64s, wanted: int) -> Int64s:
+        entries = old.copy()
+        table = self._scope.resize(name, 1 << (2 * wanted).bit_length())
+        table[:] = 0
+        rebuild_table(entries, table)
+        return table
+
+
+class KeyedBag(RowBag):
+    """A bag whose rows are also found by key."""
+
+    EXTRA = 3
+
+    def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner, more: int = 0) -> None:
+        super().__init__(layout, scope, interner, more)
+        self.key_lanes = key_lanes
+        self.key_table = scope.array("key table", 2 * FIRST_ROOM)
+
+    def reserve(self, extra: int) -> None:
+        super().reserve(extra)
+        if len(self.key_table) < len(self.table):
+            self.key_table = self._grow_table("key table", self.key_table, len(self.table) // 2 - 1)
+
+
+class TwoSidedBag(RowBag):
+    """A bag whose rows have two counts, one a side."""
+
+    EXTRA = 2
+
+    def _live(self) -> Int64s:
+        nodes, width = self.nodes[: self.registers[kernel.USED]], self._width
+        return np.asarray(nodes[(nodes[:, width + kernel.COUNT] != 0) | (nodes[:, width + kernel.OTHER] != 0)])

@@ -1,0 +1,116 @@
+"""What views that are still to come would have seen: the last rows of a stream, and all rows of a table.
+
+    forgotten | rows with ts >= since, and at least the last n | now
+                                                                 appended as they become final
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Delta, Int64s, Layout, forever
+from sash.schema import BEGINNING
+from sash.stores.arena import Scope
+from sash.stores.bag import RowBag
+from sash.stores.interner import Interner
+from sash.stores.lanes import string_lanes
+from sash.stores.queue import DeltaQueue
+
+FIRST_ROOM = 64
+HEAD, COUNT, FORGOTTEN, SINCE, IS_SET = range(5)
+
+
+class History:
+    """Rows in the order of (ts, position)."""
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
+        self._scope = scope
+        self._registers = scope.array("registers", 5)
+        if not self._registers[IS_SET]:
+            self._registers[:] = (0, 0, 0, BEGINNING, 1)
+        self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
+        self._ts = scope.array("ts", FIRST_ROOM)
+        lanes = string_lanes(layout)
+        interner.hold(lambda: (self._all()[0], lanes))
+
+    def __len__(self) -> int:
+        return int(self._registers[COUNT])
+
+    @property
+    def since(self) -> int:
+        """Every row from this instant on is here."""
+        return int(self._registers[SINCE])
+
+    @property
+    def forgotten(self) -> int:
+        """How many rows came before those that are here."""
+        return int(self._registers[FORGOTTEN])
+
+    def begin(self, since: int) -> None:
+        """Nothing before this instant will ever be here."""
+        self._registers[SINCE] = max(self.since, since)
+
+    def append(self, delta: Delta) -> None:
+        count = len(delta)
+        if count:
+            self._make_room(count)
+            first = int(self._registers[HEAD] + self._registers[COUNT])
+            self._rows[first : first + count], self._ts[first : first + count] = delta.rows, delta.ts
+            self._registers[COUNT] += count
+
+    def forget(self, before: int, rows: int) -> None:
+        """Rows before an instant go, but for the last so many."""
+        _, ts = self._all()
+        count = min(int(np.searchsorted(ts, before, side="left")), max(0, len(ts) - rows))
+        if count:
+            self._registers[SINCE] = max(self.since, int(ts[count - 1]) + 1)
+            self._registers[HEAD] += count
+            self._registers[COUNT] -= count
+            self._registers[FORGOTTEN] += count
+        if not self._registers[COUNT]:
+            self._registers[HEAD] = 0
+
+    def delta(self) -> Delta:
+        """All that is here, as insertions."""
+        rows, ts = self._all()
+        return Delta(rows.copy(), ts.copy(), forever(len(ts)), np.ones(len(ts), np.int64))
+
+    def _all(self) -> tuple[Int64s, Int64s]:
+        head = int(self._registers[HEAD])
+        place = slice(head, head + int(self._registers[COUNT]))
+        return self._rows[place], self._ts[place]
+
+    def _make_room(self, extra: int) -> None:
+        head, count = int(self._registers[HEAD]), int(self._registers[COUNT])
+        if head + count + extra <= len(self._ts):
+            return
+        if head >= count + extra:
+            self._rows[:count], self._ts[:count] = self._rows[head : head + count], self._ts[head : head + count]
+            self._registers[HEAD] = 0
+        else:
+            room = max(2 * len(self._ts), head + count + extra)
+            self._rows, self._ts = self._scope.resize("rows", room), self._scope.resize("ts", room)
+
+
+class KnownTable:
+    """The rows of a table, and its changes at instants that are not final for every stream."""
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
+        self._bag = RowBag(layout, scope.scope("bag"), interner)
+        self._open = DeltaQueue(layout, scope.scope("open"), interner)
+        self._width = layout.width
+
+    def append(self, delta: Delta) -> None:
+        self._open.append(delta)
+
+    def settle(self, clock: int) -> None:
+        """Nobody will ask any more how the table was before this instant."""
+        final = self._open.take(clock)
+        if len(final):
+            self._bag.add(final.rows, final.weight)
+
+    def delta(self) -> Delta:
+        """The rows as if they had always been there, then the open changes."""
+        rows, weight = self._bag.rows()
+        always = Delta(rows, np.full(len(weight), BEGINNING), forever(len(weight)), weight)
+        return Delta.concatenate([always, self._open.peek().copy()], self._width)

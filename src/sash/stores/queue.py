@@ -1,0 +1,80 @@
+"""A queue of changes: what waits for time to move on, in the order of its instants."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Delta, Layout
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
+from sash.stores.lanes import string_lanes
+
+FIRST_ROOM = 64
+HEAD, COUNT = 0, 1
+
+
+class DeltaQueue:
+    """Changes go in at one end and out at the other. They lie in one piece, so taking some is a slice."""
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
+        self._scope = scope
+        self._width = layout.width
+        self._registers = scope.array("registers", 2)
+        self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
+        self._ts, self._expiry = scope.array("ts", FIRST_ROOM), scope.array("expiry", FIRST_ROOM)
+        self._weight = scope.array("weight", FIRST_ROOM)
+        lanes = string_lanes(layout)
+        interner.hold(lambda: (self.peek().rows, lanes))
+
+    def __len__(self) -> int:
+        return int(self._registers[COUNT])
+
+    def append(self, delta: Delta) -> None:
+        if not len(delta):
+            return
+        self._make_room(len(delta))
+        first = int(self._registers.sum())
+        place = slice(first, first + len(delta))
+        self._rows[place], self._ts[place] = delta.rows, delta.ts
+        self._expiry[place], self._weight[place] = delta.expiry, delta.weight
+        self._registers[COUNT] += len(delta)
+
+    def peek(self) -> Delta:
+        """All that waits; valid until the queue changes."""
+        return self._all().slice(int(self._registers[HEAD]), int(self._registers.sum()))
+
+    def take(self, now: int) -> Delta:
+        """What happens before `now`, and out of the queue with it."""
+        waiting = self.peek()
+        count = int(np.searchsorted(waiting.ts, now, side="left"))
+        taken = waiting.slice(0, count).copy()
+        self.drop(count)
+        return taken
+
+    def replace(self, delta: Delta) -> None:
+        self._registers[:] = 0
+        self.append(delta)
+
+    def drop(self, count: int) -> None:
+        """Forget the first ones."""
+        self._registers[HEAD] += count
+        self._registers[COUNT] -= count
+        if not self._registers[COUNT]:
+            self._registers[HEAD] = 0
+
+    def _all(self) -> Delta:
+        return Delta(self._rows, self._ts, self._expiry, self._weight)
+
+    def _make_room(self, extra: int) -> None:
+        head, count = int(self._registers[HEAD]), int(self._registers[COUNT])
+        if head + count + extra <= len(self._rows):
+            return
+        if head >= count + extra:  # moving pays: more rows have left than are here
+            self._rows[:count], self._ts[:count] = self._rows[head : head + count], self._ts[head : head + count]
+            self._expiry[:count] = self._expiry[head : head + count]
+            self._weight[:count] = self._weight[head : head + count]
+            self._registers[HEAD] = 0
+        else:
+            room = max(2 * len(self._rows), head + count + extra)
+            self._rows, self._ts = self._scope.resize("rows", room), self._scope.resize("ts", room)
+            self._expiry, self._weight = self._scope.resize("expiry", room), self._scope.resize("weight", room)

@@ -1,0 +1,90 @@
+"""Partitions of rows, each in an order. (`kernels/ranking.py` draws them.)"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import MASK_BITS, Int64s, Layout
+from sash.kernels.hashing import rebuild_table
+from sash.kernels.ranking import LIVE_NODES, LIVE_PARTITIONS, PARTITION_FIELDS, REGISTERS, USED_NODES
+from sash.kernels.tree import COUNT, NODE_FIELDS
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
+from sash.stores.lanes import string_lanes
+
+FIRST_ROOM = 64
+
+
+class KeyColumns:
+    """Which lanes and mask bits of a row make its key; keys of equal types are written alike, whatever rows they are from."""
+
+    def __init__(self, layout: Layout, columns: tuple[int, ...]) -> None:
+        types = layout.schema.types
+        lanes = [layout.lanes[column] + lane for column in columns for lane in range(types[column].lanes)]
+        self.lanes = np.array(lanes, np.int64)
+        self.nulls = np.array([layout.mask(column) for column in columns], np.int64).reshape(len(columns), 2)
+        self.width = len(lanes) + max(1, -(-len(columns) // MASK_BITS))
+        strings = {layout.lanes[column] for column in columns if types[column].is_interned}
+        self.strings = np.array([place for place, lane in enumerate(lanes) if lane in strings], np.int64)
+
+
+class Ranking:
+    """Rows with counts, found by partition and order; `extra` lanes follow those of the row."""
+
+    def __init__(self, layout: Layout, key: KeyColumns, scope: Scope, interner: Interner, extra: int = 0) -> None:
+        self._scope = scope
+        self.registers = scope.array("registers", REGISTERS)
+        self.table = scope.array("table", 2 * FIRST_ROOM)
+        self.keys = scope.array("keys", (FIRST_ROOM, key.width))
+        self.partitions = scope.array("partitions", (FIRST_ROOM, PARTITION_FIELDS))
+        self.stored = scope.array("stored", (FIRST_ROOM, layout.width + extra))
+        self.nodes = scope.array("nodes", (FIRST_ROOM, NODE_FIELDS))
+        lanes = string_lanes(layout)
+        interner.hold(lambda: (self._live_rows(), lanes))
+        interner.hold(lambda: (self.keys, key.strings))
+
+    def __len__(self) -> int:
+        """How many distinct rows."""
+        return int(self.registers[LIVE_NODES])
+
+    @property
+    def live_partitions(self) -> int:
+        return int(self.registers[LIVE_PARTITIONS])
+
+    def reserve(self, rows: int, partitions: int) -> None:
+        """Make room for so many more distinct rows and partitions; number 0 is nobody of both."""
+        if len(self) + rows + 1 > len(self.nodes):
+            self._resize(max(2 * len(self.nodes), len(self) + rows + 1))
+        partitions += self.live_partitions + 1
+        if partitions > len(self.partitions):
+            room = max(2 * len(self.partitions), partitions)
+            self.keys, self.partitions = self._scope.resize("keys", room), self._scope.resize("partitions", room)
+        if 2 * partitions > len(self.table):
+            self.table = self._grown("table", self.table, partitions)
+
+    def _resize(self, room: int) -> None:
+        self.stored, self.nodes = self._scope.resize("stored", room), self._scope.resize("nodes", room)
+
+    def _grown(self, name: str, table: Int64s, wanted: int) -> Int64s:
+        entries = table.copy()
+        grown: Int64s = self._scope.resize(name, 1 << (2 * wanted).bit_length())
+        grown[:] = 0
+        rebuild_table(entries, grown)
+        return grown
+
+    def _live_rows(self) -> Int64s:
+        used = int(self.registers[USED_NODES]) + 1
+        return np.asarray(self.stored[:used][self.nodes[:used, COUNT] != 0])
+
+
+class AgedRanking(Ranking):
+    """Rows in the order in which they came, found also by row. (`kernels/minus.py` draws them.)"""
+
+    def __init__(self, layout: Layout, key: KeyColumns, scope: Scope, interner: Interner) -> None:
+        super().__init__(layout, key, scope, interner)
+        self.row_table = scope.array("row table", 2 * FIRST_ROOM)
+
+    def reserve(self, rows: int, partitions: int) -> None:
+        super().reserve(rows, partitions)
+        if 2 * (len(self) + rows) > len(self.row_table):
+            self.row_table = self._grown("row table", self.row_table, len(self) + rows)

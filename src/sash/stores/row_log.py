@@ -1,0 +1,78 @@
+"""One side of a join of rows that carry their expiry: a log of rows, chained by hash from the newest back.
+
+    line   lanes of the row | expiry | weight | the row before it in its bucket | hash     one place in memory for all of it
+    table  bucket -> newest row
+
+Rows are numbered as they come and lie in a ring. Where they expire in the order they came, all rows before the oldest one alive
+are gone, chains end there, and a row is never moved. Elsewhere a probe that meets an expired row cuts it out of its chain; when
+the ring is full and much of it has expired, the rows alive move together, and when they are many, it grows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sash.deltas import Int64s, Layout
+from sash.kernels.row_log import EXPIRY, EXTRA, OLDEST, TAIL, forget_expired, pass_expired
+from sash.schema import FOREVER
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
+from sash.stores.lanes import string_lanes
+
+FIRST_ROOM = 64
+
+
+class RowLog:
+    """Rows with expiry and weight, found by key."""
+
+    EXTRA = EXTRA  # lanes of a line after those of its row
+    REGISTERS = 2
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
+        self._scope = scope
+        self._width = layout.width
+        self.registers = scope.array("registers", self.REGISTERS)
+        self.lines = scope.array("lines", (FIRST_ROOM, layout.width + self.EXTRA))
+        self.table = scope.array("table", self._table_room(FIRST_ROOM))
+        lanes = string_lanes(layout)
+        interner.hold(lambda: (self._held(), lanes))
+
+    def __len__(self) -> int:
+        return int(self.registers[TAIL] - self.registers[OLDEST])
+
+    @property
+    def first_expiry(self) -> int:
+        """Of the row at the head; FOREVER if there is none."""
+        place = int(self.registers[OLDEST]) & (len(self.lines) - 1)
+        return int(self.lines[place, self._width + EXPIRY]) if len(self) else FOREVER
+
+    def alive(self, now: int) -> int:
+        """How many rows have not expired."""
+        return int(np.count_nonzero(self._held()[:, self._width + EXPIRY] > now))
+
+    def reserve(self, extra: int, now: int) -> None:
+        """Make room for so many more rows; what expired at or before `now` may go."""
+        pass_expired(now, self._width, self.registers, self.lines)  # at once, as what they hold may be large
+        if len(self) + extra <= len(self.lines):
+            return
+        held, alive = self._held(), self.alive(now)
+        wanted = (alive + extra) * (1 if alive == len(self) else 2)
+        if wanted > len(self.lines):
+            room = 1 << (wanted - 1).bit_length()
+            self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", self._table_room(room))
+            self.lines[self._places()] = held
+        self._forget(now)
+
+    def _forget(self, now: int) -> None:
+        """Rows that are alive come together, in their buckets."""
+        forget_expired(now, self._width, self.registers, self.lines, self.table)
+
+    def _table_room(self, room: int) -> int:
+        """How many buckets there are for so many lines."""
+        return room
+
+    def _places(self) -> Int64s:
+        return np.arange(self.registers[OLDEST], self.registers[TAIL]) & (len(self.lines) - 1)
+
+    def _held(self) -> Int64s:
+        return np.asarray(self.lines[self._places()])

@@ -1,0 +1,121 @@
+"""Every operator has a price and an estimate of its own: nothing is taken for something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from benchmarks.papers import specs as paper_specs
+from sash.database.embedded import Database
+from sash.operators.spec import BinarySpec, PortSpec, Spec, UnarySpec, parts
+from sash.plan.patterns import Pattern
+from sash.plan.statistics import NOTHING_KNOWN
+from sash.planner.cost import Costs
+from sash.planner.estimates import Estimates
+from sash.schema import INT, Field, Schema
+from sash.sql.bind import bind
+from sash.sql.syntax.parse import parse_query_text
+
+STREAMS = """
+CREATE STREAM a (ts TIMESTAMP, x INT, y INT, l ARRAY<INT>) TIMESTAMP BY ts;
+CREATE STREAM b (ts TIMESTAMP, x INT, y INT) TIMESTAMP BY ts;
+CREATE STREAM c (ts TIMESTAMP, x INT, y INT, sign INT) TIMESTAMP BY ts;
+CREATE TABLE t (x INT, y INT, at TIMESTAMP);
+CREATE TABLE n (x INT, y INT) NON RETROACTIVE;
+CREATE TABLE m (x INT, y INT) WITH (changes = 'c', sign = 'sign');
+"""
+QUERIES = (
+    "SELECT DISTINCT x FROM a [RANGE 1 MINUTE]",
+    "SELECT x, y + 1 AS z FROM a [RANGE 1 MINUTE SLIDE 10 SECONDS] WHERE y > 1",
+    "SELECT x FROM a [ROWS 10]",
+    "SELECT x FROM a [PARTITION BY x ROWS 10]",
+    "SELECT a.x FROM a [RANGE 1 MINUTE] JOIN b [RANGE 1 MINUTE] ON a.x = b.x",
+    "SELECT a.x, COUNT(*) AS c FROM a [RANGE 1 MINUTE] JOIN b [RANGE 1 MINUTE] ON a.x = b.x GROUP BY a.x",
+    "SELECT a.x FROM a [ROWS 5] JOIN b [RANGE 1 MINUTE] ON a.x = b.x",
+    "SELECT a.x FROM a [RANGE 1 MINUTE] JOIN n ON a.x = n.x",
+    "SELECT a.x FROM a [ROWS 5] JOIN n ON a.x = n.x",
+    "SELECT x, COUNT(*) AS c FROM a [RANGE 1 MINUTE] GROUP BY x",
+    "SELECT x, MIN(y) AS c FROM a [RANGE 1 MINUTE] GROUP BY x",
+    "SELECT x, MEDIAN(y) AS c FROM a [RANGE 1 MINUTE] GROUP BY x",
+    "SELECT x FROM a [RANGE 1 MINUTE] UNION ALL SELECT x FROM b [RANGE 2 MINUTES]",
+    "SELECT x FROM a [RANGE 1 MINUTE] EXCEPT SELECT x FROM b [RANGE 2 MINUTES]",
+    "SELECT * FROM b [RANGE 1 MINUTE] MINUS b [RANGE 2 MINUTES] AS b2 ON b.x = b2.x",
+    "SELECT x FROM a [RANGE 1 MINUTE] ORDER BY x LIMIT 3",
+    "SELECT x, COUNT(*) OVER (PARTITION BY y ORDER BY x) AS c FROM a [RANGE 1 MINUTE]",
+    "SELECT a.x FROM a FOLLOWED BY b USING RECENT ON a.x = b.x",
+    "SELECT x FROM ISTREAM(SELECT x FROM a [RANGE 1 MINUTE]) [RANGE 1 MINUTE]",
+    "SELECT x FROM DSTREAM(SELECT x FROM a [RANGE 1 MINUTE]) [RANGE 1 MINUTE]",
+    "SELECT x FROM RSTREAM(SELECT x FROM a [RANGE 1 MINUTE]) [RANGE 1 MINUTE]",
+    "SELECT x FROM a [RANGE 1 MINUTE] EMIT EVERY 1 MINUTE",
+    "SELECT e FROM a [RANGE 1 MINUTE], UNNEST(l) AS u(e)",
+    "SELECT x FROM a [RANGE 1 MINUTE] WHERE ts > NOW() - INTERVAL 10 SECONDS",
+    "SELECT x, DATE_TRUNC('MINUTE', NOW()) AS m FROM a [RANGE 1 MINUTE]",
+    "SELECT a.x, b.y FROM a [RANGE 1 MINUTE] ASOF JOIN b [RANGE 1 MINUTE] ON a.x = b.x AND a.ts >= b.ts",
+    "SELECT a.x FROM a [RANGE 1 MINUTE] JOIN t ON a.x = t.x",
+    "SELECT a.x FROM a [RANGE 1 MINUTE] JOIN m ON a.x = m.x",
+    "SELECT x FROM ISTREAM(SELECT x, y FROM t) [RANGE 1 MINUTE]",
+)
+STRATEGIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
+
+
+def specs_of(expiry: str) -> set[Spec]:
+    db = Database(expiry=expiry)
+    db.execute(STREAMS)
+    found: set[Spec] = set()
+    for number, sql in enumerate(QUERIES):
+        db.execute(f"CREATE MATERIALIZED VIEW v{number} AS {sql}")
+    for shards in (1, 2):
+        for view in db.planned(shards).views:
+            found |= parts(view.spec).keys()
+    return found
+
+
+def concrete(kind: type[Spec]) -> set[type[Spec]]:
+    own = set() if kind in (Spec, UnarySpec, BinarySpec) or kind.__module__.startswith(("tests.", paper_specs.__name__)) else {kind}
+    return own.union(*map(concrete, kind.__subclasses__()))
+
+
+def test_every_operator_has_a_price() -> None:
+    costs, met = Costs(Estimates(NOTHING_KNOWN)), set()
+    for expiry in STRATEGIES:
+        for spec in specs_of(expiry):
+            cost = costs.of(spec)
+            assert 0 <= cost.work < float("inf")
+            assert 0 <= cost.kept < float("inf")
+            met.add(type(spec))
+    assert {kind.__name__ for kind in concrete(Spec) - met if kind.__module__.startswith("sash.")} == set()
+
+
+@dataclass(frozen=True)
+class NewUnarySpec(UnarySpec):
+    """An operator that nobody has priced."""
+
+
+@dataclass(frozen=True)
+class NewBinarySpec(BinarySpec):
+    """An operator that nobody has priced."""
+
+
+PORT = PortSpec(1, Schema((Field("x", INT),)), Pattern.MONOTONIC, (), "s")
+
+
+@pytest.mark.parametrize("spec", [NewUnarySpec(PORT), NewBinarySpec(PORT, PORT)])
+def test_an_operator_without_a_price_is_an_error(spec: Spec) -> None:
+    with pytest.raises(NotImplementedError, match=f"is known for {type(spec).__name__}"):
+        Costs(Estimates(NOTHING_KNOWN)).of(spec)
+
+
+def test_a_join_as_of_costs_more_than_a_union() -> None:
+    db = Database()
+    db.execute(STREAMS)
+    w = "[RANGE 1 MINUTE]"
+    as_of = f"SELECT a.x, b.y FROM a {w} ASOF JOIN b {w} ON a.x = b.x AND a.ts >= b.ts"
+    union = f"SELECT x, y FROM a {w} UNION ALL SELECT x, y FROM b {w}"
+    assert price(db, as_of, "AsOf") > 5 * price(db, union, "UnionAll")
+
+
+def price(db: Database, sql: str, operator: str) -> float:
+    """The last column of the line that EXPLAIN has for an operator."""
+    _, table = db.explain(bind(parse_query_text(sql), db.catalog)).split("\n\n")
+    return next(float(line.split()[-1].replace(",", "")) for line in table.splitlines() if operator in line.split())

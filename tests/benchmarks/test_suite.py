@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import comparing, engine, traffic, windows
+from benchmarks.__main__ import main
 from benchmarks.bars import draw_bars
 from benchmarks.registry import BENCHMARKS, choose
 from benchmarks.report import Options
-from sash.cli.main import main
 
 
 @pytest.mark.parametrize("query", engine.WORKLOADS, ids=lambda query: query.name)
@@ -49,7 +49,7 @@ def test_the_suite_is_what_runs_without_a_name() -> None:
 
 
 def test_an_unknown_peer_is_told() -> None:
-    result = CliRunner().invoke(main, ["bench", "peers", "--peers", "storm"])
+    result = CliRunner().invoke(main, ["peers", "--peers", "storm"])
     assert result.exit_code == 2 and 'unknown peer "storm"; peers are: spark, duckdb' in result.output
 
 

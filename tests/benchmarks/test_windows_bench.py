@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import slides, windows
-from sash.cli.main import main
+from benchmarks.__main__ import main
 from sash.deltas import Delta
 from sash.errors import SashError
 
@@ -58,7 +58,7 @@ def test_the_command_writes_numbers_and_a_figure(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(windows, "SIZES", (10, 100, 1000))
     monkeypatch.setattr(windows, "LEAST_ROWS", 500)
     monkeypatch.setattr(windows, "QUERIES", windows.QUERIES[:2])
-    result = CliRunner().invoke(main, ["bench", "windows", "--quick", "--repeat", "1", "--out", str(tmp_path)])
+    result = CliRunner().invoke(main, ["windows", "--quick", "--repeat", "1", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "count and sum" in result.output
     numbers = json.loads((tmp_path / "numbers.json").read_text())
@@ -68,5 +68,5 @@ def test_the_command_writes_numbers_and_a_figure(tmp_path: Path, monkeypatch: py
 
 
 def test_a_benchmark_that_is_not_there() -> None:
-    result = CliRunner().invoke(main, ["bench", "nonsense"])
+    result = CliRunner().invoke(main, ["nonsense"])
     assert result.exit_code == 2 and "'nonsense' is not one of " in result.output

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Layout
-from sash.operators.build import build
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.spec import PortSpec, Spec
 from sash.plan.nodes import Order
 from sash.plan.patterns import Pattern
@@ -48,7 +47,7 @@ class Bench:
 
     def attach(self) -> None:
         self.interner = Interner(self.arena)
-        self.operator: Operator = build(self.spec, Surroundings(self.arena.scope("it"), self.interner, Failures()))
+        self.operator: Operator = build(self.spec, OperatorContext(self.arena.scope("it"), self.interner, Failures()))
 
     def run(self, inputs: Sequence[Sequence[Change]], now: int) -> list[Change]:
         layouts = [below.layout for below in self.spec.inputs]

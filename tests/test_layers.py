@@ -10,7 +10,7 @@ import sash
 
 ORDER = (
     "cli", "testing", "generate", "database", "spark", "sources", "runtime", "planner",
-    "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "deep", "file_names", "turns", "interrupts", "errors",
+    "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "errors",
 )  # fmt: skip
 
 HOME = {"sqlglot": {"sql", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing"}}
@@ -70,6 +70,10 @@ def test_imports_go_down() -> None:
 
 def test_libraries_stay_in_their_layer() -> None:
     assert not offenders(strangers)
+
+
+def test_the_product_imports_nothing_of_what_measures_it() -> None:
+    assert not offenders(lambda path: {name for name in imports(path) if name.split(".")[0] in ("benchmarks", "experiments", "tests")})
 
 
 def test_every_layer_is_in_the_list() -> None:

@@ -31,17 +31,17 @@ from benchmarks.papers.store import BucketLog, ChainedLists, ScannedList
 from sash.deltas import Delta, Int64s
 from sash.kernels.pairs import LEFT, RIGHT
 from sash.operators.join.operator import Join, Side, pair_shape
-from sash.operators.operator import Operator, Surroundings, Timeless
-from sash.operators.output_chunks import Pieces
+from sash.operators.operator import Operator, OperatorContext, Timeless
+from sash.operators.output_chunks import OutputChunks
 
 
 class ListExpire(Operator):
     """Scan for what has expired."""
 
-    def __init__(self, spec: ListExpireSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: ListExpireSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._tick = spec.tick
-        self._list = ScannedList(spec.layout, surroundings.scope, surroundings.interner)
+        self._list = ScannedList(spec.layout, context.scope, context.interner)
         if not self._list.registers[lists.TICK]:
             self._list.registers[lists.TICK] = spec.start
 
@@ -52,7 +52,7 @@ class ListExpire(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         self._list.reserve(len(delta))
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, pieces = np.zeros(1, np.int64), OutputChunks(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next(len(self._list) + len(delta) + 2)
             rows, ts, _, weight = out.room
@@ -68,10 +68,10 @@ class ListExpire(Operator):
 class PartitionExpire(Operator):
     """Look at the head of a partition for what has expired."""
 
-    def __init__(self, spec: PartitionExpireSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: PartitionExpireSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._stretch = _stretch(spec)
-        self._lists = ChainedLists(spec.layout, surroundings.scope, surroundings.interner, spec.partitions)
+        self._lists = ChainedLists(spec.layout, context.scope, context.interner, spec.partitions)
 
     @property
     def kept(self) -> int:
@@ -80,7 +80,7 @@ class PartitionExpire(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         self._lists.reserve(len(delta))
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, pieces = np.zeros(1, np.int64), OutputChunks(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()
             rows, ts, _, weight = out.room
@@ -102,9 +102,9 @@ class BucketJoin(Join):
 class SignedBucketJoin(Timeless):
     """Pair changes of either sign."""
 
-    def __init__(self, spec: SignedBucketJoinSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: SignedBucketJoinSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, interner = surroundings.scope, surroundings.interner
+        scope, interner = context.scope, context.interner
         self._shape = pair_shape(spec)
         self._sides = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._all = np.arange(spec.left.layout.width), np.arange(spec.right.layout.width)
@@ -123,7 +123,7 @@ class SignedBucketJoin(Timeless):
         for store, delta in zip(self._stores, inputs, strict=True):
             store.reserve(len(delta))
         (l_side, r_side), (l_store, r_store) = self._sides, self._stores
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left) + len(right))
+        cursor, pieces = np.zeros(3, np.int64), OutputChunks(self.layout.width, len(left) + len(right))
         while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
             out = pieces.next()
             rows, ts, _, weight = out.room
@@ -140,13 +140,13 @@ class SignedBucketJoin(Timeless):
 class ListDistinct(Operator):
     """Scan the output for every row that comes."""
 
-    def __init__(self, spec: ListDistinctSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: ListDistinctSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._scope, self._is_plain = surroundings.scope, spec.is_plain
+        self._scope, self._is_plain = context.scope, spec.is_plain
         self._lanes = np.arange(spec.layout.width)
-        self._output = ScannedList(spec.layout, surroundings.scope.scope("output"), surroundings.interner)
-        self._inputs = surroundings.scope.array("inputs", 2)
-        self._stored = surroundings.scope.array("stored", (2 if spec.is_plain else 1, spec.layout.width + 1))
+        self._output = ScannedList(spec.layout, context.scope.scope("output"), context.interner)
+        self._inputs = context.scope.array("inputs", 2)
+        self._stored = context.scope.array("stored", (2 if spec.is_plain else 1, spec.layout.width + 1))
 
     @property
     def kept(self) -> int:
@@ -156,7 +156,7 @@ class ListDistinct(Operator):
         (delta,) = inputs
         self._output.reserve(len(delta))
         self._make_room(len(delta))
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, pieces = np.zeros(1, np.int64), OutputChunks(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next(len(self._output) + len(delta) + 3)
             rows, ts, _, weight = out.room
@@ -181,9 +181,9 @@ class ListDistinct(Operator):
 class BucketDistinct(Timeless):
     """Walk the buckets of input and output for every change."""
 
-    def __init__(self, spec: BucketDistinctSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: BucketDistinctSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, interner = surroundings.scope, surroundings.interner
+        scope, interner = context.scope, context.interner
         self._lanes = np.arange(spec.layout.width)
         self._stores = (
             ChainedLists(spec.layout, scope.scope("input"), interner), ChainedLists(spec.layout, scope.scope("output"), interner)
@@ -208,11 +208,11 @@ class BucketDistinct(Timeless):
 class BucketResult(Timeless):
     """Keep the answer, by key."""
 
-    def __init__(self, spec: BucketResultSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: BucketResultSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._key: Int64s = Side(spec.layout, spec.keys).lanes
         self._lanes = np.arange(spec.layout.width)
-        self._lists = ChainedLists(spec.layout, surroundings.scope, surroundings.interner)
+        self._lists = ChainedLists(spec.layout, context.scope, context.interner)
 
     @property
     def kept(self) -> int:
@@ -228,11 +228,11 @@ class BucketResult(Timeless):
 class PartitionResult(Timeless):
     """Keep the answer, by expiration."""
 
-    def __init__(self, spec: PartitionResultSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: PartitionResultSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._instant, self._longest, self._stretch = spec.layout.lanes[spec.instant], spec.longest, _stretch(spec)
         self._lanes = np.arange(spec.layout.width)
-        self._lists = ChainedLists(spec.layout, surroundings.scope, surroundings.interner, spec.partitions)
+        self._lists = ChainedLists(spec.layout, context.scope, context.interner, spec.partitions)
 
     @property
     def kept(self) -> int:

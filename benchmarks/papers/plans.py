@@ -41,9 +41,9 @@ from sash.operators.sets.spec import MinusSpec
 from sash.operators.spec import Spec, below
 from sash.operators.windows.spec import TimeWindowSpec
 from sash.plan.patterns import Pattern
-from sash.planner.expiry import over_inputs
 from sash.scalar.nodes import Column
 from sash.schema import Kind
+from sash.tree import rebuild
 
 TICK = 1000  # microseconds of a unit of time
 PARTITIONS = 50
@@ -76,7 +76,7 @@ def _has_result(spec: Spec) -> bool:
 
 def _direct(longest: int) -> Callable[[Spec], Spec]:
     def direct(spec: Spec) -> Spec:
-        spec = over_inputs(spec, direct)
+        spec = rebuild(spec, direct)
         if isinstance(spec, GroupBySpec) and not spec.calls and isinstance(spec.input, ListExpireSpec):
             return ListDistinctSpec(_keys_of(spec, spec.input.input), is_plain=True)
         if isinstance(spec, ExpireSpec):
@@ -88,7 +88,7 @@ def _direct(longest: int) -> Callable[[Spec], Spec]:
 
 def _negative(longest: int, stores: Stores) -> Callable[[Spec], Spec]:
     def negative(spec: Spec) -> Spec:
-        spec = over_inputs(spec, negative)
+        spec = rebuild(spec, negative)
         if isinstance(spec, ExpireSpec):
             return spec if stores is Stores.IN_ORDER else ListExpireSpec(spec.input, TICK, longest)
         if isinstance(spec, GroupBySpec) and not spec.calls:
@@ -100,7 +100,7 @@ def _negative(longest: int, stores: Stores) -> Callable[[Spec], Spec]:
 
 def _aware(longest: int) -> Callable[[Spec], Spec]:
     def aware(spec: Spec) -> Spec:
-        spec = over_inputs(spec, aware)
+        spec = rebuild(spec, aware)
         if isinstance(spec, DistinctSpec):
             return ListDistinctSpec(spec.input, is_plain=False)
         if isinstance(spec, LeavingJoinSpec):

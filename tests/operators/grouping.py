@@ -20,7 +20,7 @@ import pyarrow as pa
 from sash.deltas import Delta
 from sash.operators.group_by.operator import GroupBy
 from sash.operators.group_by.spec import GroupBySpec
-from sash.operators.operator import Surroundings
+from sash.operators.operator import OperatorContext
 from sash.operators.spec import PortSpec
 from sash.plan.aggregates import AggregateCall, Function
 from sash.plan.patterns import Pattern
@@ -218,7 +218,7 @@ class Bench:
     def attach(self) -> None:
         self.interner = Interner(self.arena)
         self.failures = Failures()
-        self.operator = GroupBy(self.spec, Surroundings(self.arena.scope("group"), self.interner, self.failures))
+        self.operator = GroupBy(self.spec, OperatorContext(self.arena.scope("group"), self.interner, self.failures))
 
     def delta(self, changes: Sequence[Change]) -> Delta:
         types = self.layout.schema.types

@@ -13,7 +13,7 @@ from sash.deltas import Delta, Layout
 from sash.operators.filter.conditions import parted
 from sash.operators.filter.operator import Filter
 from sash.operators.filter.spec import FilterSpec
-from sash.operators.operator import Surroundings
+from sash.operators.operator import OperatorContext
 from sash.operators.spec import PortSpec
 from sash.plan.patterns import Pattern
 from sash.scalar import build
@@ -51,8 +51,8 @@ class Filtering:
 
     def by_filter(self, predicate: Expression) -> tuple[list[int], object]:
         port, failures = PortSpec(1, self.columns, Pattern.MONOTONIC, ()), Failures()
-        surroundings = Surroundings(Arena.anonymous().scope("filter"), self.interner, failures)
-        out = Filter(FilterSpec(port, predicate), surroundings).run([self.delta], FOREVER, None)
+        context = OperatorContext(Arena.anonymous().scope("filter"), self.interner, failures)
+        out = Filter(FilterSpec(port, predicate), context).run([self.delta], FOREVER, None)
         np.testing.assert_array_equal(out.rows, self.delta.rows[out.ts])
         return out.ts.tolist(), failures.items()
 
@@ -112,8 +112,8 @@ def test_the_text_of_a_condition_keeps_its_code() -> None:
     interner = Interner(Arena.anonymous())
     port = PortSpec(1, schema(("name", STRING)), Pattern.MONOTONIC, ())
     predicate = build.call("equal", [Column(0, STRING, "name"), Literal("ann", STRING)])
-    surroundings = Surroundings(Arena.anonymous().scope("filter"), interner, Failures())
-    operator = Filter(FilterSpec(port, predicate), surroundings)
+    context = OperatorContext(Arena.anonymous().scope("filter"), interner, Failures())
+    operator = Filter(FilterSpec(port, predicate), context)
     kept = 0
     for step in range(40):
         interner.sweep()

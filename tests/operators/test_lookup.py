@@ -13,7 +13,7 @@ import sash
 from sash.deltas import Delta, Layout
 from sash.operators.lookup.operator import SignedLookup
 from sash.operators.lookup.spec import SignedLookupSpec
-from sash.operators.operator import Surroundings
+from sash.operators.operator import OperatorContext
 from sash.operators.spec import PortSpec
 from sash.plan.patterns import Pattern
 from sash.scalar.evaluate import Failures
@@ -93,7 +93,7 @@ def operator() -> tuple[SignedLookup, Interner]:
     interner = Interner(arena)
     left, right = schema(("k", STRING)), schema(("k", STRING), ("name", STRING))
     ports = (PortSpec(1, columns, Pattern.STRICT, ()) for columns in (left, right))
-    lookup = SignedLookup(SignedLookupSpec(*ports, (0,), (0,)), Surroundings(arena.scope("x"), interner, Failures()))
+    lookup = SignedLookup(SignedLookupSpec(*ports, (0,), (0,)), OperatorContext(arena.scope("x"), interner, Failures()))
     row = encode([pa.array(["ann"]), pa.array(["one"])], Layout(right), interner)
     lookup.run([Delta.empty(2), Delta(row, np.zeros(1, np.int64), np.full(1, FOREVER), np.ones(1, np.int64))], 1, None)
     return lookup, interner

@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 
 from sash.deltas import MOST_SHARED, Delta, forever
-from sash.operators.output_chunks import MOST, SMALLEST, Pieces, Yield
+from sash.operators.output_chunks import MOST, SMALLEST, FanoutEstimate, OutputChunks
 from sash.schema import FOREVER
 
 
 def test_nothing_is_known_before_the_first_rows() -> None:
-    expected = Yield()
+    expected = FanoutEstimate()
     assert expected.of(1_000) == 0
     expected.saw(0, Delta.room(50, 1))  # by time alone
     assert expected.of(1_000) == 0
 
 
 def test_larger_steps_give_more() -> None:
-    expected = Yield()
+    expected = FanoutEstimate()
     expected.saw(100, Delta.room(250, 1))
     assert [expected.of(rows) for rows in (0, 4, 100, 10_000)] == [0, 15, 375, 37_500]
 
 
 def test_a_few_rows_with_many_changes_do_not_take_all_memory() -> None:
-    expected = Yield()
+    expected = FanoutEstimate()
     expected.saw(1, Delta.room(10_000, 1))
     assert expected.of(1 << 30) == MOST
     expected.saw(1, Delta.room(3 * MOST, 0))
@@ -32,7 +32,7 @@ def test_a_few_rows_with_many_changes_do_not_take_all_memory() -> None:
 
 @pytest.mark.parametrize("guess", [0, 300])
 def test_what_does_not_fit_goes_to_further_pieces(guess: int) -> None:
-    pieces, written = Pieces(1, guess), 0
+    pieces, written = OutputChunks(1, guess), 0
     for _ in range(5):
         piece = pieces.next()
         rows, ts, _, weight = piece.room

@@ -127,8 +127,8 @@ def test_a_jump_over_many_periods_comes_in_pieces(size: int, monkeypatch: pytest
     for start in range(0, len(rows), size):
         db.push("s", rows[start : start + size])
     db.advance(200 * SECOND)
-    assert given["TicksSpec"] == 10 + 2 * sum(min(10, 2 * second) for second in range(1, 200))
-    assert most["TicksSpec"] <= 100 + 3 * 10
+    assert given["CurrentPeriodSpec"] == 10 + 2 * sum(min(10, 2 * second) for second in range(1, 200))
+    assert most["CurrentPeriodSpec"] <= 100 + 3 * 10
     assert [row["_ts"] for row in db.changes("v").to_pylist()[-2:]] == [datetime(1970, 1, 1, 0, 3)] * 2
 
 

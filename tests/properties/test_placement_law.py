@@ -11,7 +11,7 @@ import pytest
 
 from sash.plan.aggregates import AggregateCall, Function
 from sash.plan.as_of import AsOf
-from sash.plan.current_period import Period, Ticks
+from sash.plan.current_period import CurrentPeriod, Period
 from sash.plan.nodes import (
     Combination,
     Combine,
@@ -36,7 +36,7 @@ from sash.plan.nodes import (
 from sash.plan.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.plan.rules.prune_columns import prune_columns
 from sash.plan.streams import Stamp, StreamSpec
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 from sash.planner.explain import explain_view
 from sash.planner.job import Job, plan_job
 from sash.planner.placement import Expiry
@@ -126,12 +126,12 @@ PLANS: dict[str, Plan] = {
     "as of": project(AsOf(last(6, A), last(9, B), (1,), (1,), 0, 0), 1, 2, 5),
     "next of every value": AsOf(LEFT, RIGHT, (0,), (0,), 1, 1, is_forward=True, is_strict=True, is_outer=True),
     "as of without keys": AsOf(LEFT, project(rows(4, B), 1, 2), (), (), 1, 1, is_outer=True),
-    "reached": project(Reached(instants(last(9, A)), (3, 4)), 1, 2, 5, 6),
-    "reached ones": project(Filter(Reached(instants(rows(5, A)), (4,)), Column(5, BOOLEAN, "told")), 1, 2),
-    "ticks": Ticks(LEFT, (Period(3), Period(5, 1))),
-    "ticks of pairs": project(Ticks(LEFT_OUTER, (Period(4, 3),)), 1, 2, 4),
-    "ticks of a few": rows(4, Insertions(Ticks(BEST, (Period(6),))), 2),
-    "reached with ticks": project(Ticks(Reached(instants(rows(5, A)), (3,)), (Period(7),)), 1, 5, 6),
+    "reached": project(TimePredicate(instants(last(9, A)), (3, 4)), 1, 2, 5, 6),
+    "reached ones": project(Filter(TimePredicate(instants(rows(5, A)), (4,)), Column(5, BOOLEAN, "told")), 1, 2),
+    "ticks": CurrentPeriod(LEFT, (Period(3), Period(5, 1))),
+    "ticks of pairs": project(CurrentPeriod(LEFT_OUTER, (Period(4, 3),)), 1, 2, 4),
+    "ticks of a few": rows(4, Insertions(CurrentPeriod(BEST, (Period(6),))), 2),
+    "reached with ticks": project(CurrentPeriod(TimePredicate(instants(rows(5, A)), (3,)), (Period(7),)), 1, 5, 6),
     "over every key": project(over(LEFT, (0,)), 2, 3, 4),
     "over everything": over(LEFT, ()),
     "over and over": over(over(LEFT, (0,)), (1,)),

@@ -97,4 +97,4 @@ def test_what_can_be_solved_is() -> None:
     for text in SOLVED:
         db.execute(f"CREATE OR REPLACE VIEW v AS SELECT id FROM t WHERE {text}")
         plan = "\n".join(db.execute("EXPLAIN SELECT * FROM v").column("plan").to_pylist())  # type: ignore[union-attr]
-        assert "Reached" in plan and "Ticks" not in plan, text
+        assert "TimePredicate" in plan and "CurrentPeriod" not in plan, text

@@ -14,7 +14,6 @@ from sash.plan.nodes import Plan
 from sash.plan.rewrite import read_since
 from sash.plan.statistics import Statistics
 from sash.planner.choose import Choice, choose
-from sash.planner.explain import operator_text
 from sash.planner.job import View
 from sash.planner.lookback import can_share
 from sash.planner.placement import Expiry
@@ -112,7 +111,7 @@ class Queries:
         for part in dict.fromkeys(parts(running)):
             others = self.sharers(part, name)
             if others:
-                lines.append(f"{operator_text(part)}  with: {_few(others)}")
+                lines.append(f"{part.title}  with: {_few(others)}")
         return "\n".join(["shared", *lines]) if lines else ""
 
     def table(self, catalog: Catalog, complete_since: Callable[[str], datetime | None]) -> pa.Table:

@@ -20,7 +20,7 @@ from sash.stores.interner import Interner
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class OperatorContext:
     """What an operator is given to live in."""
 
     scope: Scope

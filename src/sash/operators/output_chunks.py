@@ -36,7 +36,7 @@ class Piece:
         return self.made.slice(0, self.count)
 
 
-class Pieces:
+class OutputChunks:
     """A growing list of pieces, of signed changes or of such that carry their expiry."""
 
     def __init__(self, width: int, guess: int, *, expires: bool = False) -> None:
@@ -57,7 +57,7 @@ class Pieces:
         return Delta.concatenate([piece.delta() for piece in self._pieces], self._width)
 
 
-class Yield:
+class FanoutEstimate:
     """How many changes an operator gives for its rows, as the last of its steps that had some tells."""
 
     def __init__(self) -> None:

@@ -7,15 +7,27 @@ is how queries share their work.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sash.deltas import Layout
 from sash.interned import Interned
+from sash.operators.cost import Cost, Edge
+from sash.operators.estimate import Estimate
+from sash.operators.lookback import NO_LOOKBACK, Lookback
 from sash.plan.patterns import Pattern
+from sash.plan.times import Time
 from sash.schema import Schema
+from sash.tree import from_below, reached
 
+if TYPE_CHECKING:
+    from sash.operators.operator import Operator, OperatorContext
+
+EXCHANGE = 1500.0  # the price of a change through the network
 TIME = ""  # in the place of a stream's name: whatever tells a job the time
 
 
@@ -24,26 +36,130 @@ def beginning(stream: str, stamped_by: tuple[str, ...] | None) -> str:
     return f"{stream} in the time of {', '.join(stamped_by)}" if stamped_by else stream
 
 
+class Messages(Enum):
+    """Which messages an edge carries."""
+
+    NONE = "none"
+    SINGLE = "single"  # one for every instant
+    MERGED = "merged"  # at most one, behind all rows
+
+    @classmethod
+    def of(cls, merges: bool) -> Messages:
+        return cls.MERGED if merges else cls.SINGLE
+
+
+def passed_on(inputs: Iterable[Spec]) -> Messages:
+    """The messages of the inputs, for one that lets them through; all that have any have the same."""
+    found = {below.messages for below in inputs} - {Messages.NONE}
+    return found.pop() if found else Messages.NONE
+
+
+class SpecClass(Interned, ABCMeta):
+    """Specs are interned, and one that lacks a facet cannot be made."""
+
+
 @dataclass(frozen=True)
-class Spec(metaclass=Interned):
-    """What all specs have."""
+class Spec(metaclass=SpecClass):
+    """The facets of an operator: all that the planner, the runtime and EXPLAIN ask of it.
+
+    Where a facet is the same for all specs of a class it is an attribute of the class: `keeps = ""`.
+    """
 
     @property
+    @abstractmethod
     def inputs(self) -> tuple[Spec, ...]:
-        return ()
+        """What it reads, on its own level."""
 
     @property
-    def schema(self) -> Schema:
-        return self.inputs[0].schema
+    @abstractmethod
+    def schema(self) -> Schema: ...
 
-    @cached_property
+    @property
+    @abstractmethod
     def pattern(self) -> Pattern:
-        return self.inputs[0].pattern
+        """How rows leave its output."""
 
     @property
+    @abstractmethod
     def lifetime(self) -> int | None:
         """How long every row lives, None where that differs or a negative row may come before."""
+
+    @property
+    @abstractmethod
+    def keeps(self) -> str:
+        """What it remembers, in the words of EXPLAIN; "" for one that remembers nothing."""
+
+    @property
+    @abstractmethod
+    def lookback(self) -> Lookback:
+        """How far back in its inputs it looks."""
+
+    @property
+    @abstractmethod
+    def needs_exact_departures(self) -> bool:
+        """Whether what it gives depends on when something leaves, or changes by time alone, not only on what is there."""
+
+    @abstractmethod
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        """What is expected of its output, given its inputs."""
+
+    @abstractmethod
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        """What it costs, without what lies below."""
+
+    @abstractmethod
+    def build(self, context: OperatorContext) -> Operator:
+        """The operator. It is imported here: who only plans needs no compiled kernels."""
+
+    # Powers that few operators have.
+
+    @property
+    def messages(self) -> Messages:
+        """Which messages its output carries."""
+        return Messages.NONE
+
+    @property
+    def is_transparent(self) -> bool:
+        """Whether rows pass it one by one: what it gave can be told again from what it got."""
+        return False
+
+    @property
+    def shows_time(self) -> bool:
+        """Whether its rows change with time alone, in a way that cannot be made again from them."""
+        return False
+
+    @property
+    def present_of(self) -> Time | None:
+        """While a new view is filled: the streams before whose present it shows nothing."""
         return None
+
+    @property
+    def is_negation(self) -> bool:
+        """Whether a row on one side takes rows of the other back."""
+        return False
+
+    def begins_with(self, is_first_shard: bool) -> tuple[str, ...] | None:
+        """Of one that shows something before it has a row: the streams with whose first row that begins."""
+        return None
+
+    @property
+    def before_emission(self) -> Spec:
+        """Itself, without what holds its changes back."""
+        return self
+
+    @property
+    def is_held_back(self) -> bool:
+        return self.before_emission is not self
+
+    @property
+    def made_of(self) -> tuple[Spec, ...]:
+        """What it reads, also on the other side of an exchange."""
+        return self.inputs
+
+    @property
+    def title(self) -> str:
+        """What EXPLAIN calls it."""
+        return type(self).__name__.removesuffix("Spec")
 
     @cached_property
     def layout(self) -> Layout:
@@ -52,7 +168,7 @@ class Spec(metaclass=Interned):
     @cached_property
     def fingerprint(self) -> str:
         """A name for the state of this operator: the same after a restart, whatever else runs."""
-        for part in from_below(self, lambda one: "fingerprint" in one.__dict__):
+        for part in parts_from_below(self, lambda one: "fingerprint" in one.__dict__):
             part.__dict__["fingerprint"] = part._named()
         return str(self.__dict__["fingerprint"])
 
@@ -71,70 +187,70 @@ def _text(value: object) -> str:
 
 def below(spec: Spec) -> set[Spec]:
     """A spec and all that it is made of on its level."""
-    return set(_reached(spec, inputs_only))
+    return set(reached(spec, lambda one: one.inputs))
 
 
 def parts(spec: Spec) -> dict[Spec, None]:
     """A spec and everything below it, also on lower levels, each once, in the order in which it is read."""
-    return _reached(spec, inputs_and_source)
+    return reached(spec, lambda one: one.made_of)
 
 
-def from_below(
-    spec: Spec, is_known: Callable[[Spec], bool], steps: Callable[[Spec], tuple[Spec, ...]] | None = None
-) -> list[Spec]:
-    """The parts of a spec, each after all that it is made of, but for what is known already, and what lies below that.
+def parts_from_below(spec: Spec, is_known: Callable[[Spec], bool] = lambda spec: False) -> list[Spec]:
+    """The same, each after all that it is made of, but for what is known already, and what lies below that.
 
     What is asked of every part is asked in this order where plans are run: a plan may be deeper than a stack.
     """
-    found: dict[Spec, None] = {}
-    steps = steps or inputs_and_source
-    waiting: list[tuple[Spec, bool]] = [(spec, False)]
-    while waiting:
-        one, is_ready = waiting.pop()
-        if is_ready:
-            found.setdefault(one)
-        elif one not in found and not is_known(one):
-            waiting += [(one, True), *((lower, False) for lower in reversed(steps(one)))]
-    return list(found)
-
-
-def inputs_and_source(spec: Spec) -> tuple[Spec, ...]:
-    """What a spec is made of, also on the other side of an exchange."""
-    return (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs
-
-
-def inputs_only(spec: Spec) -> tuple[Spec, ...]:
-    return spec.inputs
-
-
-def _reached(spec: Spec, steps: Callable[[Spec], tuple[Spec, ...]]) -> dict[Spec, None]:
-    found: dict[Spec, None] = {}
-    waiting = [spec]
-    while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found[one] = None
-            waiting += reversed(steps(one))
-    return found
+    return from_below(spec, lambda one: one.made_of, is_known)
 
 
 @dataclass(frozen=True)
 class UnarySpec(Spec):
+    """One input, whose rows it may filter, delay or sign, but whose columns it keeps unless it says otherwise."""
+
     input: Spec
 
     @property
     def inputs(self) -> tuple[Spec, ...]:
         return (self.input,)
 
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
 
 @dataclass(frozen=True)
 class BinarySpec(Spec):
+    """Two inputs; the columns are those of the left one unless it says otherwise."""
+
     left: Spec
     right: Spec
 
     @property
     def inputs(self) -> tuple[Spec, ...]:
         return (self.left, self.right)
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+
+class Signed(Spec):
+    """Gives signed changes: nobody knows before when a row leaves."""
+
+    pattern = Pattern.STRICT
+    lifetime = None
+
+
+class FollowsInput(Spec):
+    """Rows leave as those of the first input do."""
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        return self.inputs[0].pattern
+
+    @cached_property
+    def lifetime(self) -> int | None:
+        return self.inputs[0].lifetime
 
 
 @dataclass(frozen=True)
@@ -157,6 +273,12 @@ class PortSpec(Spec):
     is_time: bool = False  # brings no rows, only the clock: for what changes with time, whatever it reads
     timed_by: tuple[str, ...] = ()  # of a table, and of time: the streams in whose time it goes on; none: as it is told
 
+    lifetime = None
+    keeps = ""
+    lookback = NO_LOOKBACK
+    needs_exact_departures = False
+    inputs = ()
+
     @property
     def schema(self) -> Schema:
         return self.columns
@@ -166,6 +288,29 @@ class PortSpec(Spec):
         return self.carries
 
     @property
+    def made_of(self) -> tuple[Spec, ...]:
+        return () if self.source is None else (self.source,)
+
+    @property
     def base(self) -> PortSpec:
         """Where the rows come in that are read here."""
         return replace(self, since=0) if self.since and self.stream is not None else self
+
+    @property
+    def title(self) -> str:
+        if self.is_time:
+            return "Port  time"
+        names = ", ".join(self.schema.names[column] for column in self.key)
+        spread = f"by {names}" if names else "to one shard"
+        return f"Port  {self.stream}, {spread}" if self.stream is not None else f"Port  exchange {spread}, level {self.level}"
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        """Of an exchange. What comes from outside is known from statistics."""
+        (sent,) = inputs
+        return sent
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        return Cost(sum(edge.changes for edge in inputs) * EXCHANGE, 0.0)
+
+    def build(self, context: OperatorContext) -> Operator:
+        raise NotImplementedError("rows enter at a port: no operator runs there")

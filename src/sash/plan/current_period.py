@@ -22,7 +22,7 @@ class Period:
 
 
 @dataclass(frozen=True)
-class Ticks(metaclass=Interned):
+class CurrentPeriod(metaclass=Interned):
     """The input's columns, then a TIMESTAMP for each of some periods: the instant at which the current one began.
 
     This is what functions of NOW() are made of that tell less than the instant. Every row changes when a period ends.

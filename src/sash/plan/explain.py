@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sash.deep import deeply
 from sash.plan.aggregates import AggregateCall
 from sash.plan.as_of import AsOf
-from sash.plan.current_period import Period, Ticks
+from sash.plan.current_period import CurrentPeriod, Period
 from sash.plan.expression_text import duration_text, expression_text
 from sash.plan.nodes import (
     Aggregate,
@@ -35,7 +35,7 @@ from sash.plan.nodes import (
 from sash.plan.over import Over
 from sash.plan.over_text import call_text
 from sash.plan.propagation import leaving
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 from sash.plan.tree_text import tree_lines
 from sash.plan.unnest import Unnest
 from sash.scalar.nodes import Column, Expression
@@ -106,9 +106,9 @@ def _detail(plan: Plan) -> str:
             return _as_of(plan)
         case Unnest():
             return f"{'OUTER ' * plan.is_outer}{_named(plan.array, plan.name, plan.input)}"
-        case Reached():
+        case TimePredicate():
             return ", ".join(_computed(plan.input, place) for place in plan.instants)
-        case Ticks():
+        case CurrentPeriod():
             return ", ".join(map(_period, plan.periods))
         case Over():
             return _over(plan)

@@ -12,13 +12,14 @@ from functools import cached_property
 from sash.interned import Interned, remembered
 from sash.plan.aggregates import AggregateCall
 from sash.plan.as_of import AsOf
-from sash.plan.current_period import Ticks
+from sash.plan.current_period import CurrentPeriod
 from sash.plan.over import Over
 from sash.plan.streams import Updates
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 from sash.plan.unnest import Unnest
 from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, INT, Field, Schema
+from sash.tree import reached
 
 
 @dataclass(frozen=True)
@@ -309,8 +310,8 @@ class Aggregate(metaclass=Interned):
 Stream = Scan | Insertions | Deletions | Snapshots | Sequence  # what a window cuts
 
 Plan = (
-    Stream | TableChanges | SingleRow | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | Reached | Ticks
-    | Emit | Aggregate | Unnest
+    Stream | TableChanges | SingleRow | Window | Filter | Project | Join | AsOf | Combine | Minus | Top | Over | TimePredicate
+    | CurrentPeriod | Emit | Aggregate | Unnest
 )
 
 
@@ -332,11 +333,4 @@ def scans(plan: Plan) -> frozenset[Scan]:
 
 def parts(plan: Plan) -> dict[Plan, None]:
     """A plan and all that it is made of, each once, in the order in which it is read."""
-    found: dict[Plan, None] = {}
-    waiting = [plan]
-    while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found[one] = None
-            waiting += reversed(inputs(one))
-    return found
+    return reached(plan, inputs)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from sash.deep import deeply
 from sash.interned import remembered
 from sash.plan.nodes import Plan, Scan
-
-_CHILDREN = ("input", "left", "right")
+from sash.tree import rebuild
 
 
 def read_since(plan: Plan, since: int) -> Plan:
@@ -30,7 +28,7 @@ def over_scans(plan: Plan, change: Callable[[Scan], Scan]) -> Plan:
 
     def changed(part: Plan) -> Plan:
         if part not in known:
-            known[part] = change(part) if isinstance(part, Scan) else over_children(part, changed)
+            known[part] = change(part) if isinstance(part, Scan) else rebuild(part, changed)
         return known[part]
 
     return changed(plan)
@@ -41,10 +39,4 @@ def replaced(plan: Plan, old: Plan, new: Plan) -> Plan:
     """The same plan with another in the place of one of its parts, wherever it is."""
     if plan == old:
         return new
-    return over_children(plan, lambda child: replaced(child, old, new))
-
-
-def over_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
-    """The same node over changed inputs."""
-    children: dict[str, Any] = {n: change(getattr(plan, n)) for n in _CHILDREN if hasattr(plan, n)}
-    return replace(plan, **children) if any(getattr(plan, n) is not child for n, child in children.items()) else plan
+    return rebuild(plan, lambda child: replaced(child, old, new))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reached(metaclass=Interned):
+class TimePredicate(metaclass=Interned):
     """The input's columns, then a BOOLEAN for each of some BIGINT columns: whether that instant is now or before; NULL for NULL.
 
     This is what comparisons with NOW() are made of. A row changes by itself when an instant comes.

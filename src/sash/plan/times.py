@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sash.plan.current_period import Ticks
+from sash.plan.current_period import CurrentPeriod
 from sash.plan.nodes import Plan, Scan, SingleRow, Window, WindowKind, inputs, scans
 from sash.plan.rewrite import over_scans
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 
 Time = tuple[str, ...]  # the names of the streams, in order
 ASKED: Time = ("",)  # of a query that reads no stream, and asks for the time
@@ -31,7 +31,7 @@ def time_of(plan: Plan) -> Time:
 
 def _asks(plan: Plan) -> bool:
     is_timed = isinstance(plan, Window) and plan.spec.kind is not WindowKind.UNBOUNDED
-    return is_timed or isinstance(plan, Reached | Ticks | SingleRow) or any(map(_asks, inputs(plan)))
+    return is_timed or isinstance(plan, TimePredicate | CurrentPeriod | SingleRow) or any(map(_asks, inputs(plan)))
 
 
 def with_own_time(plan: Plan) -> Plan:

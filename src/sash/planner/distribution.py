@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sash.interned import remembered
-from sash.operators.spec import PortSpec, Spec, inputs_and_source
+from sash.operators.spec import PortSpec, Spec
 
 
 class Spread(Enum):
@@ -70,4 +70,4 @@ def exchange(placed: Placed, request: Request, level: int) -> Placed:
 def exchanges(spec: Spec) -> frozenset[PortSpec]:
     """All exchanges that a spec needs."""
     own = {spec} if isinstance(spec, PortSpec) and spec.source is not None else frozenset()
-    return frozenset(own).union(*map(exchanges, inputs_and_source(spec)))
+    return frozenset(own).union(*map(exchanges, spec.made_of))

@@ -16,7 +16,6 @@ All but the last give the same changelog; the last gives the same answers, some 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from sash.interned import remembered
@@ -35,27 +34,24 @@ from sash.operators.group_by.tables import group_tables
 from sash.operators.join.spec import JoinSpec, LeavingJoinSpec, SignedJoinSpec
 from sash.operators.lookup.spec import LookupSpec
 from sash.operators.project.spec import ProjectSpec
-from sash.operators.sets.spec import MinusSpec, UnionAllSpec
-from sash.operators.spec import BinarySpec, PortSpec, Spec, UnarySpec, parts
-from sash.operators.streams.spec import DeletionsSpec, EmitSpec, InsertionsSpec, SnapshotsSpec
-from sash.operators.time.spec import ReachedSpec, TicksSpec
+from sash.operators.sets.spec import UnionAllSpec
+from sash.operators.spec import PortSpec, Spec, parts
 from sash.operators.windows.spec import JumpingWindowSpec, TimeWindowSpec
 from sash.plan.aggregates import Function
 from sash.plan.patterns import Pattern
 from sash.scalar.nodes import Column
 from sash.schema import FOREVER
+from sash.tree import rebuild
 
 EXPIRING = (Pattern.WEAKEST, Pattern.WEAK)
 SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
 EXTREMES = (Function.MIN, Function.MAX, Function.ANY_VALUE, Function.MIN_BY, Function.MAX_BY)
-# What these give depends on when something leaves, or changes by time alone, not only on what is there.
-EXACT_INPUT = (InsertionsSpec, DeletionsSpec, SnapshotsSpec, EmitSpec, MinusSpec, ReachedSpec, TicksSpec)
 
 
 @remembered
 def suit_the_pattern(spec: Spec) -> Spec:
     """Operators that know in which order the rows of their input leave."""
-    spec = over_inputs(spec, suit_the_pattern)
+    spec = rebuild(spec, suit_the_pattern)
     if isinstance(spec, ExpireSpec):
         return _leaving_join(spec)
     if isinstance(spec, GroupBySpec):
@@ -112,7 +108,7 @@ def tell_the_time(spec: Spec, *, merges: bool) -> Spec:
         return spec
     if isinstance(spec, ExpireSpec):
         return MessageExpireSpec(_announced(spec.input, merges))
-    return over_inputs(spec, lambda below: tell_the_time(below, merges=merges))
+    return rebuild(spec, lambda below: tell_the_time(below, merges=merges))
 
 
 def _needs_no_rows(spec: GroupBySpec) -> bool:
@@ -135,8 +131,8 @@ def _announced(spec: Spec, merges: bool) -> Spec:
         left, right = _announced(spec.left, merges), _announced(spec.right, merges)
         return MessageJoinSpec(left, right, spec.left_keys, spec.right_keys, merges)
     if isinstance(spec, UnionAllSpec) or (isinstance(spec, FilterSpec | ProjectSpec) and _has_join(spec)):
-        return over_inputs(spec, lambda below: _announced(below, merges))
-    return AnnounceSpec(over_inputs(spec, lambda below: tell_the_time(below, merges=merges)), merges)
+        return rebuild(spec, lambda below: _announced(below, merges))
+    return AnnounceSpec(rebuild(spec, lambda below: tell_the_time(below, merges=merges)), merges)
 
 
 def _has_join(spec: Spec) -> bool:
@@ -155,7 +151,7 @@ def wait_for_input(spec: Spec, time: PortSpec) -> Spec:
     def with_triggers(below: Spec) -> Spec:
         if isinstance(below, InputExpireSpec):
             return replace(below, triggers=tuple(trigger for trigger in triggers if trigger != below.input))
-        return below if isinstance(below, EXACT_INPUT) else over_inputs(below, with_triggers)
+        return below if below.needs_exact_departures else rebuild(below, with_triggers)
 
     return with_triggers(spec)
 
@@ -164,7 +160,7 @@ def wait_for_input(spec: Spec, time: PortSpec) -> Spec:
 def _waiting(spec: Spec, time: PortSpec) -> Spec:
     if isinstance(spec, ExpireSpec):
         return InputExpireSpec(spec.input, time)
-    return spec if isinstance(spec, EXACT_INPUT) else over_inputs(spec, lambda below: _waiting(below, time))
+    return spec if spec.needs_exact_departures else rebuild(spec, lambda below: _waiting(below, time))
 
 
 @remembered
@@ -175,14 +171,3 @@ def _triggers(spec: Spec) -> tuple[Spec, ...]:
     if any(isinstance(below, InputExpireSpec) for below in parts(spec)):
         return tuple(dict.fromkeys(trigger for below in spec.inputs for trigger in _triggers(below)))
     return (spec,)
-
-
-def over_inputs(spec: Spec, change: Callable[[Spec], Spec]) -> Spec:
-    """The same spec over changed inputs, those on the other side of an exchange too."""
-    if isinstance(spec, PortSpec):
-        return spec if spec.source is None else replace(spec, source=change(spec.source))
-    if isinstance(spec, UnarySpec):
-        return replace(spec, input=change(spec.input))
-    assert isinstance(spec, BinarySpec)
-    return replace(spec, left=change(spec.left), right=change(spec.right))
-

@@ -11,20 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sash.deep import deeply
-from sash.operators.as_of.spec import AsOfSpec
-from sash.operators.distinct.spec import DistinctSpec
-from sash.operators.expiry.spec import AnnounceSpec, ExpireSpec, InputExpireSpec, MessageExpireSpec
-from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec, SlidingGroupBySpec
-from sash.operators.join.spec import JoinSpec, LeavingJoinSpec, SignedJoinSpec
-from sash.operators.lookup.spec import LookupSpec, SignedLookupSpec
-from sash.operators.over.spec import OverSpec
-from sash.operators.sequence.spec import SequenceSpec
-from sash.operators.sets.spec import CombineSpec, MinusSpec
-from sash.operators.spec import PortSpec, Spec, inputs_and_source
-from sash.operators.streams.spec import EmitSpec, SnapshotsSpec
-from sash.operators.time.spec import ReachedSpec, TicksSpec
-from sash.operators.top.spec import TopSpec
-from sash.operators.windows.spec import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec
+from sash.operators.spec import Spec
 from sash.plan.nodes import Plan
 from sash.plan.patterns import Pattern
 from sash.plan.statistics import NOTHING_KNOWN, Statistics
@@ -33,34 +20,6 @@ from sash.planner.choose import Choice
 from sash.planner.cost import Costs
 from sash.planner.estimates import Estimates
 from sash.planner.placement import Expiry
-
-_KEPT: dict[type[Spec], str] = {
-    JumpingWindowSpec: "rows of the open basic window",
-    CountWindowSpec: "ring of rows",
-    PartitionWindowSpec: "chain of rows per key",
-    JoinSpec: "log of rows per side, chained by key",
-    SignedJoinSpec: "bag of rows per side, by key",
-    LookupSpec: "bag of the table, by key",
-    SignedLookupSpec: "bag of the table, by key; left rows, each with what it met",
-    GroupBySpec: "one line per group",
-    OrderedGroupBySpec: "one line per group, deques of values that may be shown",
-    SlidingGroupBySpec: "one line per group, ring of what live rows added",
-    SnapshotsSpec: "tree of rows in order",
-    CombineSpec: "bag of rows with a count per side",
-    MinusSpec: "list of left rows per key, by age",
-    TopSpec: "tree of rows in order, per partition",
-    AsOfSpec: "tree of rows per side and key, in the order of what is compared",
-    ReachedSpec: "tree of rows with an instant ahead, by the next one",
-    TicksSpec: "bag of all rows",
-    OverSpec: "tree of rows in order, per partition",
-    LeavingJoinSpec: "log of rows per side, chained by key; no pairs",
-    DistinctSpec: "the youngest copy of every row",
-    AnnounceSpec: "when rows leave",
-    MessageExpireSpec: "rows by expiry, until a message says so",
-    InputExpireSpec: "rows by expiry, until a row comes",
-    SequenceSpec: "left rows that wait for a right one",
-    EmitSpec: "net changes of the open period",
-}
 
 SMALLEST = 0.001  # number that is shown
 
@@ -127,7 +86,7 @@ def _table(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 def _facts(spec: Spec, costs: Costs) -> tuple[str, ...]:
     cost, rate = costs.of(spec), costs.estimates.of(spec).rate
-    return _LEAVE[spec.pattern], _keeps(spec), _number(rate), _number(cost.kept), _number(cost.work / 1000)
+    return _LEAVE[spec.pattern], spec.keeps, _number(rate), _number(cost.kept), _number(cost.work / 1000)
 
 
 def _counts(counts: Counts | None) -> tuple[str, ...]:
@@ -144,27 +103,6 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _keeps(spec: Spec) -> str:
-    if isinstance(spec, ExpireSpec):
-        return "calendar of live rows" if spec.input.pattern is Pattern.WEAK else "ring of live rows"
-    return next((_KEPT[kind] for kind in type(spec).__mro__ if kind in _KEPT), "")
-
-
-def operator_text(spec: Spec) -> str:
-    """One operator, without what is below it."""
-    return f"{type(spec).__name__.removesuffix('Spec')}{_port(spec)}"
-
-
 def _lines(spec: Spec) -> Iterator[tuple[str, Spec]]:
     """Every operator with its place in the tree."""
-    return tree_lines(spec, inputs_and_source, operator_text)
-
-
-def _port(spec: Spec) -> str:
-    if not isinstance(spec, PortSpec):
-        return ""
-    if spec.is_time:
-        return "  time"
-    names = ", ".join(spec.schema.names[column] for column in spec.key)
-    spread = f"by {names}" if names else "to one shard"
-    return f"  {spec.stream}, {spread}" if spec.stream is not None else f"  exchange {spread}, level {spec.level}"
+    return tree_lines(spec, lambda one: one.made_of, lambda one: one.title)

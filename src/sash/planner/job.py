@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from sash.operators.spec import PortSpec, Spec, from_below
+from sash.operators.spec import PortSpec, Spec, parts_from_below
 from sash.plan.nodes import Plan
 from sash.plan.streams import Stamp, StreamSpec
 from sash.plan.times import ASKED, Time
@@ -218,4 +218,4 @@ def _has_own_time(port: PortSpec) -> bool:
 
 def _ports(spec: Spec) -> Iterator[PortSpec]:
     """Every port that a spec needs, those of lower levels first."""
-    return (part for part in from_below(spec, lambda one: False) if isinstance(part, PortSpec))
+    return (part for part in parts_from_below(spec) if isinstance(part, PortSpec))

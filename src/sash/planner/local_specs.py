@@ -6,7 +6,7 @@ from sash.operators.expiry.spec import ExpireSpec
 from sash.operators.filter.spec import FilterSpec
 from sash.operators.spec import PortSpec, Spec
 from sash.operators.streams.spec import DeletionsSpec, EmitSpec, InsertionsSpec, SnapshotsSpec
-from sash.operators.time.spec import PacedSpec, time_port
+from sash.operators.time.spec import TimeGatedSpec, time_port
 from sash.operators.windows.spec import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
 from sash.plan.nodes import Deletions, Emit, Filter, Insertions, Snapshots, Window, WindowKind, WindowSpec, scans
 from sash.plan.patterns import Pattern
@@ -55,7 +55,7 @@ def in_stream_order(spec: Spec) -> Spec:
 def _in_time(plan: Window, below: Placed, time: Time) -> Spec:
     """Rows of tables alone would leave a window at once, since nobody waits for tables: they follow the clock of NOW()."""
     is_timed = plan.spec.kind is not WindowKind.UNBOUNDED and all(scan.is_table for scan in scans(plan))
-    return PacedSpec(below.spec, time_port(below.level, time)) if is_timed else below.spec
+    return TimeGatedSpec(below.spec, time_port(below.level, time)) if is_timed else below.spec
 
 
 def _met(plan: Window, stream: Spec) -> Spec:

@@ -1,107 +1,55 @@
-"""Reach: how far back in a stream an answer looks.
+"""How far back in its streams a whole plan looks: its operators' lookbacks, added up on the way.
 
-    [RANGE 5 MINUTES]                          5 minutes
-    [ROWS 100]                                 100 rows
-    a window of 3 on a view with one of 5      3 + 5
-    no window, PARTITION BY … ROWS             to the first row
-
-What was in memory before a view was created is enough for it if memory goes back as far as its reach. And an operator whose reach
-is bounded can be shared with a later view: what it holds can be made again from the rows in memory.
+What was in memory before a view was created is enough for it if memory goes back as far. And an operator whose lookback is
+bounded can be shared with a later view: what it holds can be made again from the rows in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from sash.interned import remembered
-from sash.operators.expiry.spec import InputExpireSpec
-from sash.operators.filter.spec import FilterSpec
-from sash.operators.lookup.spec import LookupSpec
-from sash.operators.project.spec import ProjectSpec
-from sash.operators.sequence.spec import SequenceSpec
-from sash.operators.spec import PortSpec, Spec, from_below, inputs_and_source, parts
-from sash.operators.streams.spec import DeletionsSpec, EmitSpec, InsertionsSpec, SnapshotsSpec, TableChangesSpec
-from sash.operators.time.spec import TicksSpec
-from sash.operators.unnest.spec import UnnestSpec
-from sash.operators.windows.spec import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
-from sash.plan.nodes import Pairing
+from sash.operators.lookback import NO_LOOKBACK, Lookback
+from sash.operators.spec import PortSpec, Spec, parts, parts_from_below
 from sash.planner.job import Job
 from sash.schema import FOREVER
 
-
-@dataclass(frozen=True)
-class Reach:
-    """Of one port: microseconds before now, or that many of the last rows, whichever is more."""
-
-    time: int = 0  # FOREVER: to the first row
-    rows: int = 0
-    is_fresh: bool = False  # rows of before the creation cannot be made right: a table, or time, has changed since they came
-
-    @property
-    def is_bounded(self) -> bool:
-        return self.time < FOREVER and not self.is_fresh
-
-    def plus(self, time: int) -> Reach:
-        """That of a window over what has this reach. So many rows before an instant in the past are not to be counted."""
-        total = FOREVER if self.rows or FOREVER in (self.time, time) else self.time + time
-        return Reach(total, 0, self.is_fresh)
-
-    def joined(self, other: Reach) -> Reach:
-        return Reach(max(self.time, other.time), max(self.rows, other.rows), self.is_fresh or other.is_fresh)
-
-
-Reaches = Mapping[PortSpec, Reach]  # by the ports where rows come in
+Lookbacks = Mapping[PortSpec, Lookback]  # by the ports where rows come in
 
 
 @remembered
-def reaches(spec: Spec) -> Reaches:
-    """The reach of a spec into every stream."""
-    found: dict[Spec, Reaches] = {}
-    for part in from_below(spec, found.__contains__):
-        found[part] = _reaches(part, together(found[lower] for lower in inputs_and_source(part)))
+def lookbacks(spec: Spec) -> Lookbacks:
+    """How far a spec looks back in every stream."""
+    found: dict[Spec, Lookbacks] = {}
+    for part in parts_from_below(spec, found.__contains__):
+        found[part] = _entrance(part) or _behind(part, together(found[lower] for lower in part.made_of))
     return found[spec]
 
 
-def _reaches(spec: Spec, below: Reaches) -> Reaches:
-    if isinstance(spec, PortSpec):
-        return below if spec.source is not None or spec.is_table or spec.is_time else {spec.base: Reach()}
-    if isinstance(spec, TimeWindowSpec):
-        return {port: reach.plus(spec.size) for port, reach in below.items()}
-    if isinstance(spec, JumpingWindowSpec):
-        return {port: reach.plus(spec.size + spec.slide) for port, reach in below.items()}
-    if isinstance(spec, EmitSpec):
-        return {port: reach.plus(spec.period) for port, reach in below.items()}
-    if isinstance(spec, CountWindowSpec) and isinstance(spec.input, PortSpec) and spec.input.source is None:
-        return {port: Reach(0, spec.size + 2 * spec.slide) for port in below}
-    if isinstance(spec, SequenceSpec) and spec.within is not None and spec.pairing is Pairing.RECENT:
-        return {port: reach.plus(spec.within) for port, reach in below.items()}
-    if isinstance(spec, CountWindowSpec | PartitionWindowSpec | SequenceSpec | TableChangesSpec | InputExpireSpec):
-        return {port: reach.plus(FOREVER) for port, reach in below.items()}
-    if isinstance(spec, InsertionsSpec | DeletionsSpec | SnapshotsSpec) and _shows_time(spec):
-        # How time changed the rows is not in memory.
-        return {port: reach.joined(Reach(is_fresh=True)) for port, reach in below.items()}
-    if isinstance(spec, LookupSpec):
-        return {port: reach.joined(Reach(is_fresh=True)) for port, reach in below.items()}
-    return below
+def _entrance(spec: Spec) -> Lookbacks:
+    """Where rows of a stream come in."""
+    if not isinstance(spec, PortSpec) or spec.source is not None or spec.is_table or spec.is_time:
+        return {}
+    return {spec.base: NO_LOOKBACK}
 
 
-def _shows_time(spec: Spec) -> bool:
-    return any(isinstance(part, TicksSpec) for part in parts(spec))
+def _behind(spec: Spec, below: Lookbacks) -> Lookbacks:
+    own = spec.lookback
+    return below if own == NO_LOOKBACK else {port: lookback.behind(own) for port, lookback in below.items()}
 
 
-def together(many: Iterable[Reaches]) -> Reaches:
-    found: dict[PortSpec, Reach] = {}
+def together(many: Iterable[Lookbacks]) -> Lookbacks:
+    found: dict[PortSpec, Lookback] = {}
     for one in many:
-        for port, reach in one.items():
-            found[port] = found[port].joined(reach) if port in found else reach
+        for port, lookback in one.items():
+            found[port] = found[port].joined(lookback) if port in found else lookback
     return found
 
 
-def kept_for(specs: Iterable[Spec]) -> Reaches:
+def kept_for(specs: Iterable[Spec]) -> Lookbacks:
     """What ports keep in memory for views still to come: the rows that windows hold anyway, none for those without a bound."""
     return together(
-        {port: Reach(0 if reach.time == FOREVER else reach.time, reach.rows) for port, reach in reaches(spec).items()}
+        {port: Lookback(0 if one.time == FOREVER else one.time, one.rows) for port, one in lookbacks(spec).items()}
         for spec in specs
     )
 
@@ -109,7 +57,7 @@ def kept_for(specs: Iterable[Spec]) -> Reaches:
 def horizon(job: Job) -> int:
     """How long after its instant a row may still be in a window that it leaves by time."""
     kept = kept_for(view.spec for view in job.first_views)
-    return max((reach.time for reach in kept.values()), default=0)
+    return max((lookback.time for lookback in kept.values()), default=0)
 
 
 def can_share(spec: Spec, known: Container[Spec]) -> bool:
@@ -118,7 +66,7 @@ def can_share(spec: Spec, known: Container[Spec]) -> bool:
     What an exchange sent is nowhere kept, so a view with one has its own. So has one that asks for the time: before it rows may
     wait for their instant.
     """
-    spec = spec.input if isinstance(spec, EmitSpec) else spec
+    spec = spec.before_emission
     if any(isinstance(part, PortSpec) and (part.source is not None or part.is_time) for part in parts(spec)):
         return not any(part in known and not isinstance(part, PortSpec) for part in parts(spec))
     return all(_can_be_told(border) for border in _borders(spec, known))
@@ -140,6 +88,6 @@ def _borders(spec: Spec, known: Container[Spec]) -> Iterator[Spec]:
 def _can_be_told(spec: Spec) -> bool:
     if isinstance(spec, PortSpec):
         return True
-    if isinstance(spec, TimeWindowSpec | FilterSpec | ProjectSpec | UnnestSpec):  # they keep nothing
-        return _can_be_told(spec.inputs[0])
-    return all(reach.is_bounded for reach in reaches(spec).values())
+    if spec.is_transparent:
+        return all(map(_can_be_told, spec.inputs))
+    return all(lookback.is_bounded for lookback in lookbacks(spec).values())

@@ -26,11 +26,11 @@ from sash.operators.sequence.spec import SequenceSpec
 from sash.operators.sets.spec import CombineSpec, MinusSpec, UnionAllSpec
 from sash.operators.spec import TIME, PortSpec, Spec, beginning
 from sash.operators.streams.spec import BeginSpec, EmitSpec, TableChangesSpec
-from sash.operators.time.spec import ReachedSpec, TicksSpec, single_row, time_port
+from sash.operators.time.spec import CurrentPeriodSpec, TimePredicateSpec, single_row, time_port
 from sash.operators.top.spec import TopSpec
 from sash.operators.unnest.spec import UnnestSpec
 from sash.plan.as_of import AsOf
-from sash.plan.current_period import Ticks
+from sash.plan.current_period import CurrentPeriod
 from sash.plan.nodes import (
     Aggregate,
     Combination,
@@ -54,7 +54,7 @@ from sash.plan.over import Over
 from sash.plan.patterns import Pattern
 from sash.plan.streams import Updates
 from sash.plan.tables import is_non_retroactive, turned
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 from sash.plan.times import Time, time_of
 from sash.plan.unnest import Unnest
 from sash.planner.distribution import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
@@ -94,7 +94,7 @@ def place_view(
 
 
 def _shows_time(plan: Plan) -> bool:
-    return any(isinstance(part, Reached | Ticks) for part in parts(plan))
+    return any(isinstance(part, TimePredicate | CurrentPeriod) for part in parts(plan))
 
 
 def _as_placed(spec: Spec, _time: PortSpec) -> Spec:
@@ -158,7 +158,7 @@ class Placement:
             return self._sequence(plan, at_least)
         if isinstance(plan, Top):
             return self._top(plan, at_least)
-        if isinstance(plan, Reached | Ticks):
+        if isinstance(plan, TimePredicate | CurrentPeriod):
             return self._timed(plan, request, at_least)
         if isinstance(plan, Unnest):
             return self._unnest(plan, request, at_least)
@@ -192,18 +192,18 @@ class Placement:
         below = self._widened(plan, request, at_least)
         return replace(below, spec=UnnestSpec(signed(below.spec), plan.array, plan.name, plan.place_name, plan.is_outer))
 
-    def _widened(self, plan: Unnest | Reached | Ticks, request: Request, at_least: int) -> Placed:
+    def _widened(self, plan: Unnest | TimePredicate | CurrentPeriod, request: Request, at_least: int) -> Placed:
         """The input of a plan that has its columns, and then some of its own."""
         width = len(plan.input.schema)
         sources = [place if place < width else None for place in range(len(plan.schema))]
         return self.place(plan.input, _through(request, sources, width), at_least)
 
-    def _timed(self, plan: Reached | Ticks, request: Request, at_least: int) -> Placed:
+    def _timed(self, plan: TimePredicate | CurrentPeriod, request: Request, at_least: int) -> Placed:
         below = self._widened(plan, request, at_least)
         rows, time = signed(below.spec), time_port(below.level, self._time)
-        if isinstance(plan, Reached):
-            return replace(below, spec=ReachedSpec(rows, time, plan.instants))
-        return replace(below, spec=TicksSpec(rows, time, plan.periods, self._streams or (TIME,)))
+        if isinstance(plan, TimePredicate):
+            return replace(below, spec=TimePredicateSpec(rows, time, plan.instants))
+        return replace(below, spec=CurrentPeriodSpec(rows, time, plan.periods, self._streams or (TIME,)))
 
     def _table_changes(self, plan: TableChanges, request: Request, at_least: int) -> Placed:
         sources: list[int | None] = list(plan.columns)

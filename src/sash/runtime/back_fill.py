@@ -17,7 +17,7 @@ from sash.deltas import Delta
 from sash.operators.spec import PortSpec, Spec, below, parts
 from sash.operators.windows.operator import SKIP
 from sash.operators.windows.spec import CountWindowSpec
-from sash.planner.lookback import Reaches
+from sash.planner.lookback import Lookbacks
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
 from sash.scalar.failures import Failures
@@ -79,7 +79,7 @@ def align(specs: Sequence[Spec], known: set[Spec], arena: Arena, intakes: Mappin
             arena.scope(part.fingerprint).array(SKIP, 1)[0] = -forgotten % part.slide
 
 
-def complete_since(needs: Reaches, intakes: Mapping[PortSpec, Intake], now: int) -> int | None:
+def complete_since(needs: Lookbacks, intakes: Mapping[PortSpec, Intake], now: int) -> int | None:
     """From which instant on a view that is created now is right for all rows that ever came; None: never."""
     instants = [BEGINNING]
     for port, reach in needs.items():

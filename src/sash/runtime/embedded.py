@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from sash.operators.spec import Spec
-from sash.operators.streams.spec import EmitSpec
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.explain import Counts
@@ -156,7 +155,7 @@ class EmbeddedHost:
         """Go on with other operators for a view. Where the rows in memory do not give its exact state, nothing is changed."""
         old, twin = self.views[view.name], replace(view, name=BETWEEN)
         is_alone = sum(shown.view.spec == old.view.spec for shown in self.views.values()) == 1
-        if not is_alone or view.spec in self._kept or isinstance(old.view.spec, EmitSpec):
+        if not is_alone or view.spec in self._kept or old.view.spec.is_held_back:
             return False
         both = self.job.with_view(twin, streams)
         filled = self._shard.change(both)

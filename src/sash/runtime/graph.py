@@ -15,25 +15,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sash.deltas import Delta
-from sash.operators.build import build
-from sash.operators.group_by.spec import GroupBySpec
-from sash.operators.operator import Operator, Surroundings, Timeless
-from sash.operators.spec import PortSpec, Spec, below, from_below, inputs_only
-from sash.operators.streams.spec import BeginSpec
-from sash.operators.time.spec import TicksSpec
+from sash.operators.operator import Operator, OperatorContext, Timeless
+from sash.operators.spec import PortSpec, Spec, below
 from sash.runtime.allocation import keep_freed_memory
 from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments
 from sash.runtime.cycle import Cycle, Watch
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.node import Begins, Node
-from sash.runtime.premature import Early, is_negation
+from sash.runtime.premature import Early
 from sash.runtime.schedule import AUTO, BY_LOAD, Schedule
 from sash.runtime.table import StateTable
 from sash.runtime.time_propagation import Timing, arcs_of_time
 from sash.scalar.evaluate import Failures
 from sash.stores.arena import Scopes
 from sash.stores.interner import Interner
+from sash.tree import from_below
 
 
 @dataclass(frozen=True)
@@ -220,23 +217,23 @@ class Graph:
         return Feed(delta, min(self._cycle.nodes[port].output.clock for port in node.ports))
 
     def _add(self, spec: Spec) -> None:
-        for part in from_below(spec, self._nodes.__contains__, inputs_only):
+        for part in from_below(spec, lambda one: one.inputs, self._nodes.__contains__):
             self._add_one(part)
 
     def _add_one(self, spec: Spec) -> None:
         sources = [self._nodes[input_] for input_ in spec.inputs]
         number, owner, scope = len(self._nodes), spec.fingerprint, self._arena.scope(spec.fingerprint)
         with self._interner.owned(owner):
-            operator = None if isinstance(spec, PortSpec) else build(spec, Surroundings(scope, self._interner, self._failures))
+            operator = None if isinstance(spec, PortSpec) else spec.build(OperatorContext(scope, self._interner, self._failures))
         node = Node(
             number, spec, operator,
             arcs=[Arc(source.output, number, side, owner, scope) for side, source in enumerate(sources)],
             metrics=OperatorMetrics.of(spec),
             output=Buffer(spec.layout, owner, scope.scope("output"), self._interner),
             ports=tuple(sorted({port for source in sources for port in source.ports})) or (number,),
-            needs_begin=isinstance(spec, BeginSpec | TicksSpec) or self._is_total(spec),
+            begins_with=spec.begins_with(self._is_first_shard),
             is_waiting_prone=operator is not None and (len(sources) > 1 or not isinstance(operator, Timeless)),
-            early=Early() if is_negation(spec) else None,
+            early=Early() if spec.is_negation else None,
         )
         self._nodes[spec] = node
         self._is_stale = True
@@ -244,9 +241,6 @@ class Graph:
         self._cycle.inputs.append(tuple(source.number for source in sources))
         if node.is_waiting_prone:
             self._cycle.prone.append(node)
-
-    def _is_total(self, spec: Spec) -> bool:
-        return isinstance(spec, GroupBySpec) and not spec.keys and self._is_first_shard
 
     def _refresh(self) -> None:
         if self._is_stale:

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout, forever
+from sash.operators.lookback import Lookback
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Port
-from sash.planner.lookback import Reach
 from sash.runtime.graph import Feed
 from sash.runtime.packing import WEIGHT
 from sash.runtime.partitions import PARTITION
@@ -38,7 +38,7 @@ class Intake:
         self._held = DeltaQueue(self._held_layout, scope, interner)
         self._came: list[Delta] = []
         self._seed = Delta.empty(self._layout.width)
-        self.kept = Reach()  # how much of the past is to be remembered
+        self.kept = Lookback()  # how much of the past is to be remembered
         is_table, is_stream = remembers and spec.is_table, remembers and not spec.is_table
         self._table = KnownTable(self._layout, scope.scope("table"), interner) if is_table else None
         self._history = History(self._layout, scope.scope("history"), interner) if is_stream else None

@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sash.deltas import Delta
-from sash.operators.group_by.spec import GroupBySpec
 from sash.operators.operator import Operator
-from sash.operators.spec import PortSpec, Spec
-from sash.operators.streams.spec import BeginSpec
-from sash.operators.time.spec import TicksSpec
+from sash.operators.spec import Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.premature import Early
@@ -36,7 +33,7 @@ class Node:
     output: Buffer
     metrics: OperatorMetrics
     ports: tuple[int, ...]  # those that rows of it come from
-    needs_begin: bool  # whether it shows something before it has a row
+    begins_with: tuple[str, ...] | None  # of one that shows something before it has a row: the streams with whose first row
     is_waiting_prone: bool  # whether time may hold it back, or make it give something
     is_ready: bool = False  # stands among those that can work
     results: list[Delta] | None = None  # of this step, for a sink
@@ -46,7 +43,7 @@ class Node:
     @property
     def needs_only_rows(self) -> bool:
         """No time, no second input, no beginning."""
-        return not self.is_waiting_prone and not self.needs_begin
+        return not self.is_waiting_prone and self.begins_with is None
 
     @property
     def reach(self) -> int:
@@ -79,7 +76,7 @@ class Node:
         for arc in self.arcs:
             if arc.waiting > batch:
                 now = min(now, arc.cut(batch))
-        if not isinstance(self.spec, TicksSpec):
+        if not self.spec.shows_time:
             return now
         rows = self.arcs[0]
         return self.operator.cut(now, rows.first, min(rows.waiting, batch), self._begin(begins))
@@ -92,7 +89,7 @@ class Node:
         """Work up to an instant; what it gives is still to be put down, or handed over."""
         assert self.operator is not None
         started = time.perf_counter()
-        delta = self.operator.run(inputs, now, self._begin(begins) if self.needs_begin else None)
+        delta = self.operator.run(inputs, now, self._begin(begins) if self.begins_with is not None else None)
         self._count(inputs, delta, time.perf_counter() - started)
         if self.results is not None and len(delta.ts):
             self.results.append(delta)
@@ -108,13 +105,10 @@ class Node:
 
     def _begin(self, begins: Begins) -> int | None:
         """When the query of an operator begins."""
-        assert isinstance(self.spec, BeginSpec | GroupBySpec | TicksSpec)
-        if not self.spec.streams:
+        if not self.begins_with:
             return BEGINNING  # tables were always there
-        found = min((b for b in (begins[name] for name in self.spec.streams) if b is not None), default=FOREVER)
+        found = min((b for b in (begins[name] for name in self.begins_with) if b is not None), default=FOREVER)
         if found == FOREVER:
             return None
-        if not isinstance(self.spec, TicksSpec):
-            return found
-        assert isinstance(self.spec.right, PortSpec)
-        return max(found, begins.get(present(self.spec.right.timed_by)) or found)
+        time = self.spec.present_of
+        return found if time is None else max(found, begins.get(present(time)) or found)

@@ -9,18 +9,9 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.kernels.pairs import hash_rows
-from sash.operators.sets.spec import CombineSpec, MinusSpec
-from sash.operators.spec import Spec
-from sash.plan.nodes import Combination
 
 ONE_IN = 8
 ROWS = 4096
-
-_NEGATIONS = (Combination.EXCEPT_ALL, Combination.EXCEPT, Combination.ANTI)
-
-
-def is_negation(spec: Spec) -> bool:
-    return isinstance(spec, MinusSpec) or (isinstance(spec, CombineSpec) and spec.how in _NEGATIONS)
 
 
 class Early:

@@ -17,7 +17,7 @@ from sash.operators.spec import PortSpec, Spec, beginning, below, parts
 from sash.operators.streams.emit import Emit
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Job, Port, View, time_of
-from sash.planner.lookback import Reaches, kept_for, reaches
+from sash.planner.lookback import Lookbacks, kept_for, lookbacks
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
 from sash.runtime.exchange import receive, send
@@ -170,9 +170,9 @@ class Shard:
         since = self.complete_since(spec)
         return since is not None and since <= self._clocks.least
 
-    def _needs(self, spec: Spec) -> Reaches:
+    def _needs(self, spec: Spec) -> Lookbacks:
         """What a spec looks at here; where all rows go to the first shard, the others have nothing to say."""
-        return {port: reach for port, reach in reaches(spec).items() if port.key or self._shard == 0}
+        return {port: reach for port, reach in lookbacks(spec).items() if port.key or self._shard == 0}
 
     def _knowledge(self) -> list[Packet]:
         """What time it is, for levels that are new."""

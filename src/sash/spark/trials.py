@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from sash.operators.streams.spec import EmitSpec
 from sash.planner.job import Job, View
 from sash.runtime.live import LiveView
 from sash.schema import FOREVER
@@ -64,7 +63,7 @@ def without_trials(job: Job, exact: Collection[str] = (), over: Collection[str] 
 def _can_be_tried(job: Job, view: View) -> bool:
     """What EMIT EVERY holds back is in no answer, so nobody could tell whether it is the same."""
     is_new = all(one.spec != view.spec and one.name != trial_of(view.name) for one in job.views)
-    return is_new and _is_alone(job, view.name) and not isinstance(view.spec, EmitSpec)
+    return is_new and _is_alone(job, view.name) and not view.spec.is_held_back
 
 
 def _is_alone(job: Job, name: str) -> bool:

@@ -17,9 +17,9 @@ from sash.operators.as_of import kernels as kernel
 from sash.operators.as_of.spec import AsOfSpec
 from sash.operators.join.operator import Side
 from sash.operators.net_changes import NetChanges
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.orders import row_order
-from sash.operators.output_chunks import Pieces
+from sash.operators.output_chunks import OutputChunks
 from sash.plan.nodes import Order
 from sash.stores.ranking import KeyColumns, Ranking
 
@@ -38,9 +38,9 @@ class AsOfSide:
 class AsOf(Operator):
     """Keep the rows of both sides, and show every left row with its match."""
 
-    def __init__(self, spec: AsOfSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: AsOfSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, self._interner = surroundings.scope, surroundings.interner
+        scope, self._interner = context.scope, context.interner
         left, right = spec.left.layout, spec.right.layout
         self._left = AsOfSide(left, spec.left_keys, spec.left_at, spec.is_forward)
         self._right = AsOfSide(right, spec.right_keys, spec.right_at, spec.is_forward)
@@ -65,7 +65,7 @@ class AsOf(Operator):
         left, right = (net.per_instant(delta) for net, delta in zip(self._nets, inputs, strict=False))
         self.ranking.reserve(len(left), len(left) + len(right))
         self.right.reserve(len(right), 0)
-        cursor, pieces = np.zeros(kernel.CURSOR, np.int64), Pieces(self.layout.width, 2 * (len(left) + len(right)))
+        cursor, pieces = np.zeros(kernel.CURSOR, np.int64), OutputChunks(self.layout.width, 2 * (len(left) + len(right)))
         while cursor[kernel.LEFT_PLACE] < len(left) or cursor[kernel.RIGHT_PLACE] < len(right):
             out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
             rows, ts, _, weight = out.room

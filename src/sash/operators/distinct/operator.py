@@ -15,21 +15,21 @@ from sash.deltas import Delta
 from sash.operators.distinct.kernels import distinct_by_alarm, distinct_in_order
 from sash.operators.distinct.spec import DistinctSpec
 from sash.operators.distinct.store import DistinctRows
-from sash.operators.operator import Operator, Surroundings
-from sash.operators.output_chunks import Pieces, Yield
+from sash.operators.operator import Operator, OperatorContext
+from sash.operators.output_chunks import FanoutEstimate, OutputChunks
 from sash.plan.patterns import Pattern
 
 
 class Distinct(Operator):
     """Show every row once."""
 
-    def __init__(self, spec: DistinctSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: DistinctSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._is_in_order = spec.input.pattern is not Pattern.WEAK
         self._rows = DistinctRows(
-            spec.layout, surroundings.scope, surroundings.interner, has_alarms=not self._is_in_order
+            spec.layout, context.scope, context.interner, has_alarms=not self._is_in_order
         )
-        self._yield = Yield()
+        self._yield = FanoutEstimate()
 
     @property
     def kept(self) -> int:
@@ -41,7 +41,7 @@ class Distinct(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         rows, cursor = self._rows, np.zeros(1, np.int64)
-        pieces = Pieces(self.layout.width, self._yield.of(len(delta)) or len(delta))
+        pieces = OutputChunks(self.layout.width, self._yield.of(len(delta)) or len(delta))
         tags = rows.tags(delta.rows)
         kernel = distinct_in_order if self._is_in_order else distinct_by_alarm
         while cursor[0] <= len(delta):

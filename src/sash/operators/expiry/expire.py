@@ -16,8 +16,8 @@ from sash.operators.expiry.calendar import Calendar
 from sash.operators.expiry.kernels import expire as kernel
 from sash.operators.expiry.kernels.calendar import expire_calendar, longest_life
 from sash.operators.expiry.spec import ExpireSpec
-from sash.operators.operator import Operator, Surroundings
-from sash.operators.output_chunks import Pieces
+from sash.operators.operator import Operator, OperatorContext
+from sash.operators.output_chunks import OutputChunks
 from sash.operators.spec import Spec
 from sash.plan.patterns import Pattern
 from sash.schema import FOREVER
@@ -30,14 +30,14 @@ FEW = 1024  # changes for which room is made at once
 class ExpireInOrder(Operator):
     """For rows that leave in the order in which they came."""
 
-    def __init__(self, spec: Spec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: Spec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._scope = scope = surroundings.scope
+        self._scope = scope = context.scope
         self._registers = scope.array("registers", 4)
         self._rows = scope.array("rows", (FIRST_ROOM, self.layout.width))
         self._expiry, self._weight = scope.array("expiry", FIRST_ROOM), scope.array("weight", FIRST_ROOM)
         lanes = string_lanes(self.layout)
-        surroundings.interner.hold(lambda: (self._rows[self._places()], lanes))
+        context.interner.hold(lambda: (self._rows[self._places()], lanes))
 
     @property
     def kept(self) -> int:
@@ -50,7 +50,7 @@ class ExpireInOrder(Operator):
         if most < FEW:
             few = Delta.room(most + 1, self.layout.width)
             return few.slice(0, self._expire(delta, now, cursor, few.rows, few.ts, few.weight))
-        pieces = Pieces(self.layout.width, 2 * len(delta))
+        pieces = OutputChunks(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()
             rows, ts, _, weight = out.room
@@ -89,9 +89,9 @@ class ExpireInOrder(Operator):
 class ExpireByCalendar(Operator):
     """For rows that leave in any order."""
 
-    def __init__(self, spec: Spec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: Spec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._calendar = Calendar(spec.layout, surroundings.scope, surroundings.interner)
+        self._calendar = Calendar(spec.layout, context.scope, context.interner)
 
     @property
     def kept(self) -> int:
@@ -100,7 +100,7 @@ class ExpireByCalendar(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         self._calendar.reserve(len(delta), longest_life(delta.ts, delta.expiry))
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, pieces = np.zeros(1, np.int64), OutputChunks(self.layout.width, 2 * len(delta))
         while cursor[0] <= len(delta):
             out = pieces.next()
             rows, ts, _, weight = out.room
@@ -115,6 +115,6 @@ class ExpireByCalendar(Operator):
         return self._calendar.first
 
 
-def expire(spec: ExpireSpec, surroundings: Surroundings) -> Operator:
+def expire(spec: ExpireSpec, context: OperatorContext) -> Operator:
     kind = ExpireByCalendar if spec.input.pattern is Pattern.WEAK else ExpireInOrder
-    return kind(spec, surroundings)
+    return kind(spec, context)

@@ -15,7 +15,7 @@ from sash.deltas import Delta, Int64s, forever
 from sash.operators.delays import Delays
 from sash.operators.expiry.expire import ExpireByCalendar, ExpireInOrder
 from sash.operators.expiry.spec import InputExpireSpec
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.sets.kernels.combine import merge_changes
 from sash.plan.patterns import Pattern
 from sash.schema import FOREVER
@@ -24,10 +24,10 @@ from sash.schema import FOREVER
 class InputExpire(Operator):
     """Let rows leave when others come."""
 
-    def __init__(self, spec: InputExpireSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: InputExpireSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         kind = ExpireByCalendar if spec.input.pattern is Pattern.WEAK else ExpireInOrder
-        self._expire = kind(spec, surroundings)
+        self._expire = kind(spec, context)
         self.delays: Delays = Delays()
         self.time = spec.time.timed_by  # the streams that tell how late it is
         self.end: int | None = None  # the last instant of their time, once that is known

@@ -26,8 +26,8 @@ from sash.operators.expiry.kernels.message_join import join_announced
 from sash.operators.expiry.message_stores import InstantHeap, InstantList, NoInstants, PairLog
 from sash.operators.expiry.spec import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
 from sash.operators.join.operator import Join, Side, pair_shape
-from sash.operators.operator import Operator, Surroundings, Timeless
-from sash.operators.output_chunks import Pieces
+from sash.operators.operator import Operator, OperatorContext, Timeless
+from sash.operators.output_chunks import OutputChunks
 from sash.plan.patterns import Pattern
 from sash.stores.bag import KeyedBag
 
@@ -35,11 +35,11 @@ from sash.stores.bag import KeyedBag
 class Announce(Operator):
     """Say when rows leave."""
 
-    def __init__(self, spec: AnnounceSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: AnnounceSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         is_in_order = spec.pattern is Pattern.WEAKEST
         self._kernel = kernel.announce_in_order if is_in_order else kernel.announce_by_heap
-        self._leaving = (InstantList if is_in_order else InstantHeap)(surroundings.scope, merges=spec.merges)
+        self._leaving = (InstantList if is_in_order else InstantHeap)(context.scope, merges=spec.merges)
 
     @property
     def kept(self) -> int:
@@ -51,7 +51,7 @@ class Announce(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         self._leaving.reserve(len(delta))
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta), expires=True)
+        cursor, pieces = np.zeros(1, np.int64), OutputChunks(self.layout.width, 2 * len(delta), expires=True)
         while cursor[0] <= len(delta):
             out = pieces.next()
             out.add(
@@ -68,10 +68,10 @@ class MessageJoin(Join):
 
     LOG = PairLog
 
-    def __init__(self, spec: MessageJoinSpec, surroundings: Surroundings) -> None:
-        super().__init__(spec, surroundings)
+    def __init__(self, spec: MessageJoinSpec, context: OperatorContext) -> None:
+        super().__init__(spec, context)
         is_in_order = spec.left.pattern is Pattern.WEAKEST and spec.right.pattern is Pattern.WEAKEST
-        self._joined = (NoInstants if is_in_order else InstantHeap)(surroundings.scope.scope("joined"), merges=spec.merges)
+        self._joined = (NoInstants if is_in_order else InstantHeap)(context.scope.scope("joined"), merges=spec.merges)
 
     @property
     def kept(self) -> int:
@@ -81,7 +81,7 @@ class MessageJoin(Join):
         self.probes -= sum(len(delta) - int(np.count_nonzero(delta.weight)) for delta in inputs)  # messages look at nobody
         return super().run(inputs, now, begin)
 
-    def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
+    def _join(self, left: Delta, right: Delta, pieces: OutputChunks) -> None:
         l_log, r_log = self._logs
         reached = int(self._joined.registers[kernel.REACHED])
         l_log.reserve(len(left), reached)
@@ -104,12 +104,12 @@ class MessageJoin(Join):
 class MessageLookup(Timeless):
     """Pair arriving rows with a table; let the messages of those pass that were paired."""
 
-    def __init__(self, spec: MessageLookupSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: MessageLookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._shape = pair_shape(spec)
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
-        self._table = KeyedBag(spec.right.layout, self._right.lanes, surroundings.scope, surroundings.interner)
-        self._joined = InstantHeap(surroundings.scope.scope("joined"), merges=spec.merges)
+        self._table = KeyedBag(spec.right.layout, self._right.lanes, context.scope, context.interner)
+        self._joined = InstantHeap(context.scope.scope("joined"), merges=spec.merges)
 
     @property
     def kept(self) -> int:
@@ -121,7 +121,7 @@ class MessageLookup(Timeless):
         table, joined = self._table, self._joined
         table.reserve(len(right))
         joined.reserve(len(left))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left), expires=True)
+        cursor, pieces = np.zeros(3, np.int64), OutputChunks(self.layout.width, len(left), expires=True)
         while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
             out = pieces.next()
             out.add(
@@ -153,6 +153,6 @@ def told_until(delta: Delta) -> int:
     return int(delta.ts[-1]) + 1
 
 
-def message_expire(spec: MessageExpireSpec, surroundings: Surroundings) -> Operator:
+def message_expire(spec: MessageExpireSpec, context: OperatorContext) -> Operator:
     kind = MessageExpireByCalendar if spec.input.pattern is Pattern.WEAK else MessageExpireInOrder
-    return kind(spec, surroundings)
+    return kind(spec, context)

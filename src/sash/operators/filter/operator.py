@@ -14,25 +14,25 @@ import pyarrow.compute as pc
 
 from sash.deltas import Delta, Int64s
 from sash.operators.columns import evaluate_delta
-from sash.operators.expiry.spec import Messages, messages_of
 from sash.operators.filter import kernels as kernel
 from sash.operators.filter.conditions import compared_texts, parted, table
 from sash.operators.filter.spec import FilterSpec
-from sash.operators.operator import Surroundings, Timeless
+from sash.operators.operator import OperatorContext, Timeless
+from sash.operators.spec import Messages
 
 
 class Filter(Timeless):
     """Keep the rows for which a predicate is true. Its front is tested on lanes, the rest where that leaves it open."""
 
-    def __init__(self, spec: FilterSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: FilterSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._surroundings = surroundings
-        self._messages = messages_of(spec)
+        self._context = context
+        self._messages = spec.messages
         self._front, self._rest = parted(spec.predicate)
         self._conditions: Int64s | None = None  # made with the first rows: texts get their codes then
         self._texts = compared_texts(self._front, self.layout)
         if self._texts:
-            surroundings.interner.hold(self._codes)
+            context.interner.hold(self._codes)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -55,14 +55,14 @@ class Filter(Timeless):
     def _passing(self, delta: Delta) -> Int64s:
         """The places of the rows that are kept."""
         if self._conditions is None:
-            self._conditions = table(self._front, self.layout, self._surroundings.interner)
+            self._conditions = table(self._front, self.layout, self._context.interner)
         if self._rest is None:
             return self._with_front(delta, kernel.TRUE)
         asked = self._with_front(delta, kernel.OPEN)
         if not len(asked):
             return asked
         some = delta if len(asked) == len(delta) else delta.take(asked)
-        is_true = pc.fill_null(evaluate_delta(self._rest, some, self.layout, self._surroundings), False)
+        is_true = pc.fill_null(evaluate_delta(self._rest, some, self.layout, self._context), False)
         kept, sure = asked[np.asarray(is_true)], self._with_front(delta, kernel.TRUE)
         return kept if len(sure) == len(asked) else np.intersect1d(kept, sure, assume_unique=True)
 

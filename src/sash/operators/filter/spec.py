@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from sash.operators.spec import UnarySpec
+from sash.operators.cost import Cost, Edge
+from sash.operators.estimate import Estimate
+from sash.operators.filter.selectivity import selectivity
+from sash.operators.lookback import NO_LOOKBACK
+from sash.operators.spec import FollowsInput, Messages, UnarySpec, passed_on
 from sash.scalar.nodes import Expression
+
+if TYPE_CHECKING:
+    from sash.operators.operator import Operator, OperatorContext
+
+FILTER = 250.0  # the price of a change
 
 
 @dataclass(frozen=True)
-class FilterSpec(UnarySpec):
+class FilterSpec(FollowsInput, UnarySpec):
     predicate: Expression
 
+    keeps = ""
+    lookback = NO_LOOKBACK
+    needs_exact_departures = False
+    is_transparent = True
+
     @cached_property
-    def lifetime(self) -> int | None:
-        return self.input.lifetime
+    def messages(self) -> Messages:
+        return passed_on(self.inputs)
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        (rows,) = inputs
+        share = selectivity(self.predicate, rows.values)
+        return replace(rows, rate=rows.rate * share, rows=rows.rows * share)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        return Cost(inputs[0].changes * FILTER, 0.0)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.filter.operator import Filter
+
+        return Filter(self, context)

@@ -23,7 +23,7 @@ from sash.operators.group_by.opcodes import CALL_LANE
 from sash.operators.group_by.spec import GroupBySpec
 from sash.operators.group_by.tables import group_tables
 from sash.operators.group_by.user_calls import UserCall
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.plan.aggregates import Function
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.lanes import string_lanes
@@ -34,16 +34,16 @@ ALWAYS = -(2**63)
 class GroupBy(Operator):
     """Keep one output row for every group of equal keys."""
 
-    def __init__(self, spec: GroupBySpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: GroupBySpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self.spec = spec
         self._tables = group_tables(spec)
-        self.groups = Groups(surroundings.scope, self._tables, self.layout.width)
-        self._interner = interner = surroundings.interner
+        self.groups = Groups(context.scope, self._tables, self.layout.width)
+        self._interner = interner = context.interner
         self._key = np.zeros((1, self.layout.width), np.int64)
         self._spare = np.zeros((1, SPARE), np.int64)
         self._users = {
-            place: UserCall(call, self._tables.calls[place], surroundings)
+            place: UserCall(call, self._tables.calls[place], context)
             for place, call in enumerate(spec.calls) if call.function is Function.USER
         }
         codes = np.union1d(string_lanes(self.layout), self._tables.calls[list(self._users), CALL_LANE])

@@ -20,7 +20,7 @@ from sash.operators.group_by.sliding_groups import SlidingGroups
 from sash.operators.group_by.spec import SlidingGroupBySpec
 from sash.operators.group_by.tables import group_tables
 from sash.operators.net_changes import NetChanges
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.stores.lanes import string_lanes
 
 SLICE = 1 << 14  # rows for which room is made at once
@@ -29,14 +29,14 @@ SLICE = 1 << 14  # rows for which room is made at once
 class SlidingSums(Operator):
     """Keep one output row for every group of equal keys."""
 
-    def __init__(self, spec: SlidingGroupBySpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: SlidingGroupBySpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._tables = group_tables(spec)
-        self.groups = SlidingGroups(surroundings.scope, self._tables, self.layout.width)
-        self._net = NetChanges(spec.layout, surroundings.interner)
+        self.groups = SlidingGroups(context.scope, self._tables, self.layout.width)
+        self._net = NetChanges(spec.layout, context.interner)
         self._key = np.zeros((1, self.layout.width), np.int64)
         codes = string_lanes(self.layout)
-        surroundings.interner.hold(lambda: (self.groups.shown, codes))
+        context.interner.hold(lambda: (self.groups.shown, codes))
 
     @property
     def kept(self) -> int:

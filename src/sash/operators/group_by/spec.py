@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import exp
+from typing import TYPE_CHECKING
 
+from sash.operators.cost import Cost, Edge, tree_depth
+from sash.operators.estimate import Estimate
+from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.spec import UnarySpec
-from sash.plan.aggregates import AggregateCall
+from sash.plan.aggregates import AggregateCall, Function
 from sash.plan.patterns import Pattern
 from sash.schema import Field, Schema
+
+if TYPE_CHECKING:
+    from sash.operators.operator import Operator, OperatorContext
+
+
+GROUP, GROUP_DEQUES, GROUP_VALUES = 500.0, 700.0, 1500.0  # the price of a change: what is added up, kept in deques, kept in sets
+
+_ADDED_UP = (
+    Function.COUNT, Function.SUM, Function.AVG, Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP,
+    Function.BIT_AND, Function.BIT_OR, Function.BIT_XOR, Function.BOOL_AND, Function.BOOL_OR,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -20,22 +37,69 @@ class GroupBySpec(UnarySpec):
     names: tuple[str, ...]
     streams: tuple[str, ...] = ()  # without keys: the one row is there from the first row of any of these on
 
+    keeps = "one line per group"
+    lifetime = None
+    lookback = NO_LOOKBACK
+    needs_exact_departures = False
+
     @cached_property
     def schema(self) -> Schema:
         fields = self.input.schema.fields
         types = [fields[key].type for key in self.keys] + [call.type for call in self.calls]
         return Schema(tuple(Field(n, t) for n, t in zip(self.names, types, strict=True)))
 
+    @property
+    def pattern(self) -> Pattern:
+        """A group that changes takes its last row back; DISTINCT shows a row that never leaves for good."""
+        return Pattern.STRICT if self.calls else self.input.pattern
+
+    def begins_with(self, is_first_shard: bool) -> tuple[str, ...] | None:
+        """Without GROUP BY there is always one row: on the first shard."""
+        return self.streams if is_first_shard and not self.keys else None
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        """A group changes with each of its rows; DISTINCT only where a value comes that is not there."""
+        (rows,) = inputs
+        keys = tuple(rows.values[key] for key in self.keys)
+        groups = rows.groups(self.keys)
+        if not self.calls:
+            return Estimate(rows.rate * exp(-rows.rows / rows.domain(self.keys)), groups, keys, leaves=rows.leaves)
+        return Estimate(rows.changes, groups, (*keys, *(groups for _ in self.calls)))
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        (rows,) = inputs
+        adds_up = all(call.function in _ADDED_UP and not call.is_distinct for call in self.calls)
+        return Cost(rows.changes * (GROUP if adds_up else GROUP_VALUES), output.rows if adds_up else rows.rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.group_by.operator import GroupBy
+
+        return GroupBy(self, context)
+
 
 @dataclass(frozen=True)
 class OrderedGroupBySpec(GroupBySpec):
     """Groups of signed changes whose rows leave in the order they came: a least value needs no values that leave before it."""
+
+    keeps = "one line per group, deques of values that may be shown"
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        (rows,) = inputs
+        return Cost(rows.changes * GROUP_DEQUES, output.rows * tree_depth(rows.rows / max(1.0, output.rows)))
 
 
 @dataclass(frozen=True)
 class SlidingGroupBySpec(GroupBySpec):
     """Groups of rows that carry their expiry and leave in the order they came: counts and sums by key."""
 
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
+    keeps = "one line per group, ring of what live rows added"
+    pattern = Pattern.STRICT
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        (rows,) = inputs
+        return Cost(2 * rows.changes * GROUP, rows.rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.group_by.sliding_sums import SlidingSums
+
+        return SlidingSums(self, context)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.operators.group_by.opcodes import CALL_BIT, CALL_LANE, CALL_MASK, CALL_ROOT
-from sash.operators.operator import Surroundings
+from sash.operators.operator import OperatorContext
 from sash.plan.aggregates import AggregateCall
 from sash.plan.user_aggregates import UserAggregate
 from sash.schema import STRING, schema
@@ -33,13 +33,13 @@ NO_VALUES = np.empty((0, LIST_COLUMNS), np.int64)
 class UserCall:
     """One call; `line` is its line of the kernel's table of calls."""
 
-    def __init__(self, call: AggregateCall, line: Int64s, surroundings: Surroundings) -> None:
+    def __init__(self, call: AggregateCall, line: Int64s, context: OperatorContext) -> None:
         assert isinstance(call.parameter, UserAggregate) and call.argument_type is not None
         self._aggregate = call.parameter
         self._instance: Any = call.parameter.implementation()
         self._argument, self._result = Layout(schema(("", call.argument_type))), Layout(schema(("", call.type)))
         self._line = line
-        self._surroundings = surroundings
+        self._context = context
         self._states: dict[int, tuple[Any, Int64s]] = {}  # of groups: a state, and what it was made from
         self._parts: dict[int, dict[bytes, Any]] = {}  # of groups: states of parts, by what they were made from
 
@@ -56,7 +56,7 @@ class UserCall:
             return self._text(self._instance.finish(self._state(group, values)))
         except Exception as error:  # whatever a user's code may raise
             reason = f"aggregate {self._aggregate.name}: {type(error).__name__}: {error}"
-            self._surroundings.failures.count(reason, 1, self._decoded(values[:1])[0])
+            self._context.failures.count(reason, 1, self._decoded(values[:1])[0])
             return ""
 
     def _state(self, group: int, values: Int64s) -> Any:
@@ -101,7 +101,7 @@ class UserCall:
     def _decoded(self, values: Int64s) -> list[Any]:
         rows = np.zeros((len(values), self._argument.width), np.int64)
         rows[:, : self._argument.values] = values[:, : self._argument.values]
-        column: list[Any] = decode_column(rows, 0, self._argument, self._surroundings.interner).to_pylist()
+        column: list[Any] = decode_column(rows, 0, self._argument, self._context.interner).to_pylist()
         return column
 
     def _text(self, value: object) -> str:
@@ -110,7 +110,7 @@ class UserCall:
         array = pa.array([value], self._aggregate.type.arrow)
         if self._aggregate.type == STRING:
             return f"={array[0].as_py()}"
-        lanes = encode([array], self._result, self._surroundings.interner)[0, : self._result.values]
+        lanes = encode([array], self._result, self._context.interner)[0, : self._result.values]
         return " ".join(f"{lane:x}" for lane in lanes.tolist())
 
     def write_results(self, out: Delta) -> None:
@@ -119,7 +119,7 @@ class UserCall:
             return
         lane, mask, bit = self._line[CALL_LANE], self._line[CALL_MASK], self._line[CALL_BIT]
         codes, which = np.unique(out.rows[:, lane], return_inverse=True)
-        texts = self._surroundings.interner.decode(codes).to_pylist()
+        texts = self._context.interner.decode(codes).to_pylist()
         results = np.array([self._lanes(text) for text in texts], np.int64).reshape(len(texts), -1)
         out.rows[:, lane : lane + self._result.values] = results[which]
         out.rows[:, mask] |= np.array([int(text == "") for text in texts], np.int64)[which] << bit
@@ -128,7 +128,7 @@ class UserCall:
         if text == "":
             return [0] * self._result.values
         if self._aggregate.type == STRING:
-            codes: list[int] = self._surroundings.interner.encode(pa.array([text[1:]])).tolist()
+            codes: list[int] = self._context.interner.encode(pa.array([text[1:]])).tolist()
             return codes
         return [int(lane, 16) for lane in text.split(" ")]
 

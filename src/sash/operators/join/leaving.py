@@ -16,8 +16,8 @@ from sash.operators.join.kernels.leaving import join_leaving
 from sash.operators.join.merging_log import MergingLog
 from sash.operators.join.operator import Side, in_slices
 from sash.operators.join.spec import LeavingJoinSpec
-from sash.operators.operator import Operator, Surroundings
-from sash.operators.output_chunks import Pieces, Yield
+from sash.operators.operator import Operator, OperatorContext
+from sash.operators.output_chunks import FanoutEstimate, OutputChunks
 
 LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where more are kept, as many as these
 MET = 256  # lines that a row meets before its pairs with them are written
@@ -26,9 +26,9 @@ MET = 256  # lines that a row meets before its pairs with them are written
 class LeavingJoin(Operator):
     """Pair every row that comes, and again when it leaves, with the live rows of the other side."""
 
-    def __init__(self, spec: LeavingJoinSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: LeavingJoinSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, interner = surroundings.scope, surroundings.interner
+        scope, interner = context.scope, context.interner
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
             MergingLog(spec.left.layout, scope.scope("left"), interner),
@@ -38,7 +38,7 @@ class LeavingJoin(Operator):
         self._lanes, self._bits = _moves(spec)
         layouts = (spec.left.layout, spec.right.layout, spec.layout)
         self._shape = np.array([(layout.values, layout.width) for layout in layouts], np.int64).ravel()
-        self._yield = Yield()
+        self._yield = FanoutEstimate()
         self._met = np.empty(MET, np.int64)
 
     @property
@@ -51,14 +51,14 @@ class LeavingJoin(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         came = len(left) + len(right)
-        pieces = Pieces(self.layout.width, self._yield.of(came))
+        pieces = OutputChunks(self.layout.width, self._yield.of(came))
         for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
             self._slide(left_part, right_part, until, pieces)
         changes = pieces.delta()
         self._yield.saw(came, changes)
         return changes
 
-    def _slide(self, left: Delta, right: Delta, until: int, pieces: Pieces) -> None:
+    def _slide(self, left: Delta, right: Delta, until: int, pieces: OutputChunks) -> None:
         """Take rows in, and let those go that leave before an instant."""
         before = self.kept
         for log, delta in zip(self._logs, (left, right), strict=True):

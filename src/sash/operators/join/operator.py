@@ -19,8 +19,8 @@ from sash.deltas import Delta, Int64s, Layout
 from sash.kernels.pairs import LEFT, RIGHT, hash_rows
 from sash.operators.join.kernels.equi_join import join_expiring, join_signed
 from sash.operators.join.spec import JoinSpec, SignedJoinSpec
-from sash.operators.operator import Surroundings, Timeless
-from sash.operators.output_chunks import Pieces, Yield
+from sash.operators.operator import OperatorContext, Timeless
+from sash.operators.output_chunks import FanoutEstimate, OutputChunks
 from sash.stores.bag import KeyedBag
 from sash.stores.row_log import RowLog
 
@@ -54,10 +54,10 @@ class Join(Timeless):
 
     LOG = RowLog
 
-    def __init__(self, spec: JoinSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: JoinSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, interner = surroundings.scope, surroundings.interner
-        self._shape, self._yield = pair_shape(spec), Yield()
+        scope, interner = context.scope, context.interner
+        self._shape, self._yield = pair_shape(spec), FanoutEstimate()
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
             self.LOG(spec.left.layout, scope.scope("left"), interner),
@@ -74,14 +74,14 @@ class Join(Timeless):
             return self.nothing
         came = len(left) + len(right)
         self.probes += came
-        pieces = Pieces(self.layout.width, max(came, self._yield.of(came)), expires=True)
+        pieces = OutputChunks(self.layout.width, max(came, self._yield.of(came)), expires=True)
         for left_part, right_part, _ in in_slices(left, right, now, SLICE):
             self._join(left_part, right_part, pieces)
         pairs = pieces.delta()
         self._yield.saw(came, pairs)
         return pairs
 
-    def _join(self, left: Delta, right: Delta, pieces: Pieces) -> None:
+    def _join(self, left: Delta, right: Delta, pieces: OutputChunks) -> None:
         l_log, r_log = self._logs
         now = min(int(delta.ts[0]) for delta in (left, right) if len(delta))
         l_log.reserve(len(left), now)
@@ -102,10 +102,10 @@ class Join(Timeless):
 class SignedJoin(Timeless):
     """Pair every change with the rows of the other side."""
 
-    def __init__(self, spec: SignedJoinSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: SignedJoinSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, interner = surroundings.scope, surroundings.interner
-        self._shape, self._yield = pair_shape(spec), Yield()
+        scope, interner = context.scope, context.interner
+        self._shape, self._yield = pair_shape(spec), FanoutEstimate()
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._bags = (
             KeyedBag(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
@@ -124,7 +124,7 @@ class SignedJoin(Timeless):
         self.probes += came
         for bag, delta in zip(self._bags, inputs, strict=True):
             bag.reserve(len(delta))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, max(came, self._yield.of(came)))
+        cursor, pieces = np.zeros(3, np.int64), OutputChunks(self.layout.width, max(came, self._yield.of(came)))
         while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
             out = pieces.next()
             rows, ts, _, weight = out.room

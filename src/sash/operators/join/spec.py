@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from sash.operators.cost import Cost, Edge
+from sash.operators.estimate import Estimate, equal_keys
+from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.spec import BinarySpec
 from sash.plan.patterns import Pattern
 from sash.schema import Field, Schema
+
+if TYPE_CHECKING:
+    from sash.operators.operator import Operator, OperatorContext
+
+
+JOIN_ROW, JOIN_PAIR = 1000.0, 700.0  # every row is kept and looks at the other side, every pair is made once
+SIGNED_JOIN_ROW = 1500.0  # the same for every change, so twice for rows that leave; equal rows count once
 
 
 @dataclass(frozen=True)
@@ -16,6 +28,11 @@ class JoinSpec(BinarySpec):
 
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
+
+    keeps = "log of rows per side, chained by key"
+    lifetime = None
+    lookback = NO_LOOKBACK
+    needs_exact_departures = False
 
     @cached_property
     def schema(self) -> Schema:
@@ -26,14 +43,48 @@ class JoinSpec(BinarySpec):
         patterns = {self.left.pattern, self.right.pattern}
         return Pattern.MONOTONIC if patterns == {Pattern.MONOTONIC} else Pattern.WEAK
 
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        left, right = inputs
+        share = self.share_of_pairs(left, right)
+        rate = (left.rate * right.rows + right.rate * left.rows) * share
+        premature = 1 - (1 - left.premature) * (1 - right.premature)
+        return Estimate(rate, left.rows * right.rows * share, left.values + right.values, premature, left.leaves or right.leaves)
+
+    def share_of_pairs(self, left: Estimate, right: Estimate) -> float:
+        return equal_keys(left, right, self.left_keys, self.right_keys)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        left, right = inputs
+        return Cost((left.changes + right.changes) * JOIN_ROW + output.changes * JOIN_PAIR, left.rows + right.rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.join.operator import Join
+
+        return Join(self, context)
+
 
 @dataclass(frozen=True)
 class SignedJoinSpec(JoinSpec):
     """Join of two inputs of signed changes."""
 
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
+    keeps = "bag of rows per side, by key"
+    pattern = Pattern.STRICT
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        """A bag has equal rows once, with a count: a change meets different rows, however often they are there."""
+        left, right = inputs
+        rate = (left.rate * right.distinct_rows + right.rate * left.distinct_rows) * self.share_of_pairs(left, right)
+        return replace(super().estimate(left, right), rate=rate)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        left, right = inputs
+        work = (left.changes + right.changes) * SIGNED_JOIN_ROW + output.changes * JOIN_PAIR
+        return Cost(work, left.distinct_rows + right.distinct_rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.join.operator import SignedJoin
+
+        return SignedJoin(self, context)
 
 
 @dataclass(frozen=True)
@@ -43,11 +94,24 @@ class LeavingJoinSpec(JoinSpec):
     columns: tuple[int, ...]
     names: tuple[str, ...]
 
+    keeps = "log of rows per side, chained by key; no pairs"
+    pattern = Pattern.STRICT
+
     @cached_property
     def schema(self) -> Schema:
         fields = self.left.schema.fields + self.right.schema.fields
         return Schema(tuple(Field(n, fields[c].type) for n, c in zip(self.names, self.columns, strict=True)))
 
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        pairs = super().estimate(*inputs)
+        return replace(pairs, values=tuple(pairs.values[column] for column in self.columns))
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        """A row that leaves looks for its pairs again."""
+        left, right = inputs
+        return Cost(2 * (left.changes + right.changes) * JOIN_ROW + output.changes * JOIN_PAIR, left.rows + right.rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.join.leaving import LeavingJoin
+
+        return LeavingJoin(self, context)

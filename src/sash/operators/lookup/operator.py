@@ -20,8 +20,8 @@ from sash.operators.join.operator import Side, pair_shape
 from sash.operators.lookup.kernels.look_up import look_up
 from sash.operators.lookup.kernels.signed import CURSOR, look_up_signed
 from sash.operators.lookup.spec import LookupSpec, SignedLookupSpec
-from sash.operators.operator import Surroundings, Timeless
-from sash.operators.output_chunks import Pieces
+from sash.operators.operator import OperatorContext, Timeless
+from sash.operators.output_chunks import OutputChunks
 from sash.operators.sequence.waiting import WaitingRows
 from sash.stores.bag import KeyedBag
 
@@ -29,11 +29,11 @@ from sash.stores.bag import KeyedBag
 class Lookup(Timeless):
     """Pair every arriving row with the table's rows of its key."""
 
-    def __init__(self, spec: LookupSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: LookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._shape = pair_shape(spec)
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
-        self._table = KeyedBag(spec.right.layout, self._right.lanes, surroundings.scope, surroundings.interner)
+        self._table = KeyedBag(spec.right.layout, self._right.lanes, context.scope, context.interner)
 
     @property
     def kept(self) -> int:
@@ -44,7 +44,7 @@ class Lookup(Timeless):
         self.probes += len(left)
         table = self._table
         table.reserve(len(right))
-        cursor, pieces = np.zeros(3, np.int64), Pieces(self.layout.width, len(left), expires=True)
+        cursor, pieces = np.zeros(3, np.int64), OutputChunks(self.layout.width, len(left), expires=True)
         while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
             out = pieces.next()
             out.add(
@@ -60,9 +60,9 @@ class Lookup(Timeless):
 class SignedLookup(Timeless):
     """For rows that leave by a negative one: each is remembered with what it met."""
 
-    def __init__(self, spec: SignedLookupSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: SignedLookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, interner = surroundings.scope, surroundings.interner
+        scope, interner = context.scope, context.interner
         self._shape, width = pair_shape(spec), spec.right.layout.width
         self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._lanes = np.arange(spec.left.layout.width, dtype=np.int64)
@@ -84,7 +84,7 @@ class SignedLookup(Timeless):
         self._table.reserve(len(right))
         self._owed.reserve(len(left))
         self._instances.reserve(int(np.maximum(left.weight, 0).sum()))
-        cursor, pieces = np.zeros(CURSOR, np.int64), Pieces(self.layout.width, 2 * len(left))
+        cursor, pieces = np.zeros(CURSOR, np.int64), OutputChunks(self.layout.width, 2 * len(left))
         while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
             out = pieces.next()
             rows, ts, _, weight = out.room

@@ -14,7 +14,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s, forever
 from sash.operators.group_by.operator import GroupBy
 from sash.operators.group_by.spec import GroupBySpec
-from sash.operators.operator import Surroundings
+from sash.operators.operator import OperatorContext
 from sash.operators.over.scratch import Scratch
 from sash.operators.over.segments import Segments
 from sash.operators.spec import PortSpec
@@ -28,12 +28,12 @@ class FrameAggregates:
     """All aggregates of one frame."""
 
     def __init__(
-        self, frame: Frame, calls: tuple[AggregateCall, ...], schema: Schema, surroundings: Surroundings
+        self, frame: Frame, calls: tuple[AggregateCall, ...], schema: Schema, context: OperatorContext
     ) -> None:
         self._frame = frame
         names = tuple(f"call{place}" for place in range(len(calls)))
         spec = GroupBySpec(PortSpec(0, schema, Pattern.STRICT, ()), (), calls, names)
-        scratch = Surroundings(Scratch(), surroundings.interner, surroundings.failures)
+        scratch = OperatorContext(Scratch(), context.interner, context.failures)
         self._groups, self.layout = GroupBy(spec, scratch), spec.layout
         self._of_nothing = self._groups.run([Delta.empty(spec.input.layout.width)], 1, 0).rows.copy()
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sash.deltas import Delta, Int64s, Layout, forever
 from sash.operators.net_changes import NetChanges
-from sash.operators.operator import Surroundings, Timeless
+from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.orders import row_order
 from sash.operators.over.frame_aggregates import FrameAggregates
 from sash.operators.over.kernels import over as kernel
@@ -33,9 +33,9 @@ SMALLEST, LARGEST = 256, 1 << 17  # rows copied at once
 class Over(Timeless):
     """Keep the rows of all partitions, and show them with what they get from each other."""
 
-    def __init__(self, spec: OverSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: OverSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._spec, self._input, self._interner = spec, spec.input.layout, surroundings.interner
+        self._spec, self._input, self._interner = spec, spec.input.layout, context.interner
         self._behind, self._ahead = (FAR if far is None else far for far in (spec.reach.behind, spec.reach.ahead))
         self._key = KeyColumns(self._input, spec.partition)
         self._line = np.zeros((1, self._key.width), np.int64)
@@ -43,9 +43,9 @@ class Over(Timeless):
         self._orders = row_order(self._input, spec.order)
         self._peers = self._orders[: len(spec.order)].copy()
         self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
-        self.ranking = Ranking(self._input, self._key, surroundings.scope, self._interner)
+        self.ranking = Ranking(self._input, self._key, context.scope, self._interner)
         self._aggregates = [
-            (FrameAggregates(frame, tuple(calls.values()), self._input.schema, surroundings), tuple(calls))
+            (FrameAggregates(frame, tuple(calls.values()), self._input.schema, context), tuple(calls))
             for frame, calls in _by_frame(spec.calls).items()
         ]
 

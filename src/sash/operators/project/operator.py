@@ -14,7 +14,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.kernels.rows import copy_lanes
 from sash.operators.columns import evaluate_delta
-from sash.operators.operator import Surroundings, Timeless
+from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.project.spec import ProjectSpec
 from sash.scalar.nodes import Column
 from sash.stores.lanes import encode_column
@@ -23,10 +23,10 @@ from sash.stores.lanes import encode_column
 class Project(Timeless):
     """Compute every output column; plain columns are copied lane by lane and never become Arrow arrays."""
 
-    def __init__(self, spec: ProjectSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: ProjectSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._input = spec.input.layout
-        self._surroundings = surroundings
+        self._context = context
         self._lanes, self._bits = _moves(spec)
         self._computed = [(place, e) for place, e in enumerate(spec.expressions) if not isinstance(e, Column)]
         places = [e.index if isinstance(e, Column) else None for e in spec.expressions]
@@ -41,8 +41,8 @@ class Project(Timeless):
         rows = np.zeros((len(delta), self.layout.width), np.int64)
         copy_lanes(delta.rows, self._lanes, self._bits, rows)
         for place, expression in self._computed:
-            array = evaluate_delta(expression, delta, self._input, self._surroundings)
-            encode_column(rows, place, array, self.layout, self._surroundings.interner)
+            array = evaluate_delta(expression, delta, self._input, self._context)
+            encode_column(rows, place, array, self.layout, self._context.interner)
         return delta.with_rows(rows)
 
 

@@ -21,7 +21,7 @@ from sash.deltas import Delta, Int64s, forever
 from sash.operators.columns import evaluate_over
 from sash.operators.join.operator import Side
 from sash.operators.net_changes import NetChanges, repeat
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.sequence import kernels as kernel
 from sash.operators.sequence.spec import SequenceSpec
 from sash.operators.sequence.waiting import WaitingRows
@@ -35,15 +35,15 @@ MOST_PAIRS = 1 << 16  # candidates whose condition is evaluated at once
 class Pairs(Operator):
     """Pairs by key and time alone."""
 
-    def __init__(self, spec: SequenceSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: SequenceSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         left, right = spec.left.layout, spec.right.layout
         self._pair = kernel.pair_recent if spec.pairing is Pairing.RECENT else kernel.pair_chronicle
         self._within = FOREVER if spec.within is None else spec.within
         self._left, self._right = Side(left, spec.left_keys), Side(right, spec.right_keys)
         self._shape = np.array([left.values, right.values, len(left.schema)], np.int64)
-        self._net = NetChanges(spec.layout, surroundings.interner)
-        self.waiting = WaitingRows(left, surroundings.scope, surroundings.interner)
+        self._net = NetChanges(spec.layout, context.interner)
+        self.waiting = WaitingRows(left, context.scope, context.interner)
 
     @property
     def kept(self) -> int:
@@ -72,9 +72,9 @@ class Pairs(Operator):
 class ConditionalPairs(Pairs):
     """Pairs for which a condition is true as well."""
 
-    def __init__(self, spec: SequenceSpec, residual: Expression, surroundings: Surroundings) -> None:
-        super().__init__(spec, surroundings)
-        self._residual, self._surroundings = residual, surroundings
+    def __init__(self, spec: SequenceSpec, residual: Expression, context: OperatorContext) -> None:
+        super().__init__(spec, context)
+        self._residual, self._context = residual, context
         self._partners = self._youngest if spec.pairing is Pairing.RECENT else self._oldest
         self._is_used_up = spec.pairing is Pairing.CHRONICLE
 
@@ -136,7 +136,7 @@ class ConditionalPairs(Pairs):
     def _is_true(self, right: Delta, rights: Int64s, lefts: Int64s) -> npt.NDArray[np.bool_]:
         if not len(rights):
             return np.empty(0, np.bool_)
-        value = evaluate_over(self._residual, self._rows(right, rights, lefts), self.layout, self._surroundings)
+        value = evaluate_over(self._residual, self._rows(right, rights, lefts), self.layout, self._context)
         return np.asarray(pc.fill_null(value, False))
 
     def _rows(self, right: Delta, rights: Int64s, lefts: Int64s) -> Int64s:
@@ -151,5 +151,5 @@ def stream_of(rows: Int64s, ts: Int64s) -> Delta:
     return Delta(rows, ts, forever(len(ts)), np.ones(len(ts), np.int64))
 
 
-def sequence(spec: SequenceSpec, surroundings: Surroundings) -> Operator:
-    return Pairs(spec, surroundings) if spec.residual is None else ConditionalPairs(spec, spec.residual, surroundings)
+def sequence(spec: SequenceSpec, context: OperatorContext) -> Operator:
+    return Pairs(spec, context) if spec.residual is None else ConditionalPairs(spec, spec.residual, context)

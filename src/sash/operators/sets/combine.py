@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sash.deltas import Delta
 from sash.operators.net_changes import NetChanges
-from sash.operators.operator import Surroundings, Timeless
+from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.sets.kernels import combine as kernel
 from sash.operators.sets.spec import CombineSpec, UnionAllSpec
 from sash.plan.nodes import Combination
@@ -30,11 +30,11 @@ _HOW = {
 class Combine(Timeless):
     """Count every row on both sides, and show as many as the combination says."""
 
-    def __init__(self, spec: CombineSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: CombineSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._how = _HOW[spec.how]
-        self._net = NetChanges(spec.layout, surroundings.interner)
-        self.bag = TwoSidedBag(spec.layout, surroundings.scope, surroundings.interner)
+        self._net = NetChanges(spec.layout, context.interner)
+        self.bag = TwoSidedBag(spec.layout, context.scope, context.interner)
 
     @property
     def kept(self) -> int:
@@ -56,7 +56,7 @@ class Combine(Timeless):
 class UnionAll(Timeless):
     """The changes of both inputs, in the order of time."""
 
-    def __init__(self, spec: UnionAllSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: UnionAllSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:

@@ -18,8 +18,8 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.kernels.prefetching import tag_rows
 from sash.operators.net_changes import NetChanges, net_in_order
-from sash.operators.operator import Surroundings, Timeless
-from sash.operators.output_chunks import Pieces
+from sash.operators.operator import OperatorContext, Timeless
+from sash.operators.output_chunks import OutputChunks
 from sash.operators.sets.kernels import minus as kernel
 from sash.operators.sets.spec import MinusSpec
 from sash.stores.ranking import AgedRanking, KeyColumns
@@ -28,15 +28,15 @@ from sash.stores.ranking import AgedRanking, KeyColumns
 class Minus(Timeless):
     """Show the youngest rows of every key that the right side leaves over."""
 
-    def __init__(self, spec: MinusSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: MinusSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._interner = surroundings.interner
+        self._interner = context.interner
         self._left, self._right = KeyColumns(spec.left.layout, spec.left_keys), KeyColumns(spec.right.layout, spec.right_keys)
         self._key, self._key_lanes = np.zeros((1, self._left.width), np.int64), np.arange(self._left.width)
         self._lanes = np.arange(self.layout.width)
         self._settled = net_in_order if spec.by_position else self._net_by_row
         self._net = NetChanges(self.layout, self._interner)
-        self.ranking = AgedRanking(self.layout, self._left, surroundings.scope, self._interner)
+        self.ranking = AgedRanking(self.layout, self._left, context.scope, self._interner)
 
     @property
     def kept(self) -> int:
@@ -46,7 +46,7 @@ class Minus(Timeless):
         left, right = self._settled(inputs[0]), inputs[1]
         tags = np.empty(len(left), np.int64)
         tag_rows(left.rows, self._lanes, tags)
-        cursor, pieces = np.zeros(4, np.int64), Pieces(self.layout.width, len(left) + len(right))
+        cursor, pieces = np.zeros(4, np.int64), OutputChunks(self.layout.width, len(left) + len(right))
         while cursor[kernel.LEFT] < len(left) or cursor[kernel.RIGHT] < len(right):
             self.ranking.reserve(1, 1)
             out = pieces.next(max(1, int(cursor[kernel.NEEDED])))

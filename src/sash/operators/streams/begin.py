@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.streams.spec import BeginSpec
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.queue import DeltaQueue
@@ -21,9 +21,9 @@ from sash.stores.queue import DeltaQueue
 class Begin(Operator):
     """Show nothing before the query begins."""
 
-    def __init__(self, spec: BeginSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: BeginSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._waiting = DeltaQueue(spec.layout, surroundings.scope, surroundings.interner)
+        self._waiting = DeltaQueue(spec.layout, context.scope, context.interner)
 
     @property
     def kept(self) -> int:

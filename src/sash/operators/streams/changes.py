@@ -13,16 +13,16 @@ import numpy as np
 
 from sash.deltas import Delta
 from sash.operators.net_changes import NetChanges, repeat
-from sash.operators.operator import Surroundings, Timeless
+from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.streams.spec import DeletionsSpec, InsertionsSpec
 
 
 class Insertions(Timeless):
     """The rows that enter a relation, as a stream."""
 
-    def __init__(self, spec: InsertionsSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: InsertionsSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._net = NetChanges(spec.layout, surroundings.interner)
+        self._net = NetChanges(spec.layout, context.interner)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         net = self._net.per_instant(inputs[0])
@@ -32,9 +32,9 @@ class Insertions(Timeless):
 class Deletions(Timeless):
     """The rows that leave a relation, as a stream."""
 
-    def __init__(self, spec: DeletionsSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: DeletionsSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._net = NetChanges(spec.layout, surroundings.interner)
+        self._net = NetChanges(spec.layout, context.interner)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         net = self._net.per_instant(inputs[0])

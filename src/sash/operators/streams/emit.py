@@ -17,7 +17,7 @@ import numpy as np
 from sash.deltas import Delta, forever
 from sash.operators.delays import Delays
 from sash.operators.net_changes import NetChanges
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.streams.spec import EmitSpec
 from sash.schema import FOREVER
 from sash.stores.bag import RowBag
@@ -26,13 +26,13 @@ from sash.stores.bag import RowBag
 class Emit(Operator):
     """Hold changes until their period ends."""
 
-    def __init__(self, spec: EmitSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: EmitSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._period = spec.period
         self.delays: Delays = Delays()
-        self._net = NetChanges(spec.layout, surroundings.interner)
-        self._end = surroundings.scope.array("end", 1)  # of the open period
-        self.bag = RowBag(spec.layout, surroundings.scope.scope("bag"), surroundings.interner)
+        self._net = NetChanges(spec.layout, context.interner)
+        self._end = context.scope.array("end", 1)  # of the open period
+        self.bag = RowBag(spec.layout, context.scope.scope("bag"), context.interner)
 
     @property
     def kept(self) -> int:

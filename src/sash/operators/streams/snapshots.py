@@ -13,9 +13,9 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.operators.net_changes import NetChanges, repeat
-from sash.operators.operator import Surroundings, Timeless
+from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.orders import row_order
-from sash.operators.output_chunks import Pieces
+from sash.operators.output_chunks import OutputChunks
 from sash.operators.streams.spec import SnapshotsSpec
 from sash.operators.top import kernels as kernel
 from sash.stores.ranking import KeyColumns, Ranking
@@ -24,13 +24,13 @@ from sash.stores.ranking import KeyColumns, Ranking
 class Snapshots(Timeless):
     """Keep all rows, and show them again and again."""
 
-    def __init__(self, spec: SnapshotsSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: SnapshotsSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._interner = surroundings.interner
+        self._interner = context.interner
         self._orders = row_order(spec.layout)
         self._net = NetChanges(spec.layout, self._interner)
-        self._root = surroundings.scope.array("root", 1)
-        self.ranking = Ranking(spec.layout, KeyColumns(spec.layout, ()), surroundings.scope, self._interner)
+        self._root = context.scope.array("root", 1)
+        self.ranking = Ranking(spec.layout, KeyColumns(spec.layout, ()), context.scope, self._interner)
 
     @property
     def kept(self) -> int:
@@ -39,7 +39,7 @@ class Snapshots(Timeless):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net.per_instant(inputs[0])
         self.ranking.reserve(len(delta), 0)
-        cursor, pieces = np.zeros(2, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, pieces = np.zeros(2, np.int64), OutputChunks(self.layout.width, 2 * len(delta))
         while cursor[kernel.PLACE] < len(delta):
             out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
             rows, ts, _, weight = out.room

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.project.operator import Project
 from sash.operators.project.spec import ProjectSpec
 from sash.operators.streams.spec import TableChangesSpec
@@ -22,11 +22,11 @@ from sash.scalar.nodes import Column
 class TableChanges(Operator):
     """Turn rows with a sign into signed changes."""
 
-    def __init__(self, spec: TableChangesSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: TableChangesSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         fields = spec.input.schema.fields
         columns = tuple(Column(place, fields[place].type, fields[place].name) for place in spec.columns)
-        self._project = Project(ProjectSpec(spec.input, columns, spec.names), surroundings)
+        self._project = Project(ProjectSpec(spec.input, columns, spec.names), context)
         self._sign = spec.input.layout.lanes[spec.sign]  # a NULL is 0 there
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:

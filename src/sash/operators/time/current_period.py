@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta
-from sash.operators.operator import Operator, Surroundings
-from sash.operators.output_chunks import Pieces
+from sash.operators.operator import Operator, OperatorContext
+from sash.operators.output_chunks import OutputChunks
 from sash.operators.time.kernels import current_period as kernel
-from sash.operators.time.spec import TicksSpec
+from sash.operators.time.spec import CurrentPeriodSpec
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.bag import RowBag
 from sash.stores.queue import DeltaQueue
@@ -23,12 +23,12 @@ from sash.stores.queue import DeltaQueue
 AT_ONCE = 1 << 18  # changes
 
 
-class Ticks(Operator):
+class CurrentPeriod(Operator):
     """Keep all rows, and change them whenever a period ends."""
 
-    def __init__(self, spec: TicksSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: CurrentPeriodSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        layout, scope, interner = spec.left.layout, surroundings.scope, surroundings.interner
+        layout, scope, interner = spec.left.layout, context.scope, context.interner
         self._periods = np.array([(period.length, period.phase) for period in spec.periods], np.int64)
         self._shape = np.array([layout.values, layout.width], np.int64)
         self._following = np.zeros(len(self._periods), np.int64)
@@ -63,7 +63,7 @@ class Ticks(Operator):
         bag = self.bag
         bag.reserve(len(delta))
         cursor, tags = np.array([0, kernel.NOBODY, 0], np.int64), bag.tags(delta.rows)
-        pieces = Pieces(self.layout.width, 2 * (len(delta) + len(bag)))
+        pieces = OutputChunks(self.layout.width, 2 * (len(delta) + len(bag)))
         while cursor[kernel.PLACE] <= len(delta):
             out = pieces.next(2)
             rows, ts, _, weight = out.room

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sash.deltas import Delta
-from sash.operators.operator import Surroundings, Timeless
-from sash.operators.time.spec import PacedSpec
+from sash.operators.operator import OperatorContext, Timeless
+from sash.operators.time.spec import TimeGatedSpec
 
 
-class Paced(Timeless):
+class TimeGated(Timeless):
     """Let pass what is given, which is never more than both inputs have promised."""
 
-    def __init__(self, spec: PacedSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: TimeGatedSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:

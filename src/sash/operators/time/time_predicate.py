@@ -13,20 +13,20 @@ import numpy as np
 
 from sash.deltas import Delta
 from sash.operators.net_changes import NetChanges
-from sash.operators.operator import Operator, Surroundings
+from sash.operators.operator import Operator, OperatorContext
 from sash.operators.orders import next_instant_first
-from sash.operators.output_chunks import Pieces
+from sash.operators.output_chunks import OutputChunks
 from sash.operators.time.kernels import time_predicate as kernel
-from sash.operators.time.spec import ReachedSpec
+from sash.operators.time.spec import TimePredicateSpec
 from sash.stores.ranking import KeyColumns, Ranking
 
 
-class Reached(Operator):
+class TimePredicate(Operator):
     """Keep the rows that will change, and change them in time."""
 
-    def __init__(self, spec: ReachedSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: TimePredicateSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        layout, scope, self._interner = spec.left.layout, surroundings.scope, surroundings.interner
+        layout, scope, self._interner = spec.left.layout, context.scope, context.interner
         places = [(layout.lanes[column], *layout.mask(column)) for column in spec.instants]
         self._places = np.array(places, np.int64).reshape(len(places), 3)
         self._shape = np.array([layout.values, layout.width, len(layout.schema)], np.int64)
@@ -43,7 +43,7 @@ class Reached(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta, ranking, strings = self._nets[0].per_instant(inputs[0]), self.ranking, self._interner
         ranking.reserve(len(delta), 0)
-        cursor, pieces = np.zeros(1, np.int64), Pieces(self.layout.width, 2 * len(delta) + 2)
+        cursor, pieces = np.zeros(1, np.int64), OutputChunks(self.layout.width, 2 * len(delta) + 2)
         while cursor[0] <= len(delta):
             out = pieces.next(2)
             rows, ts, _, weight = out.room

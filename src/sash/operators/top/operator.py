@@ -13,9 +13,9 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.operators.net_changes import NetChanges
-from sash.operators.operator import Operator, Surroundings, Timeless
+from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.orders import row_order
-from sash.operators.output_chunks import Pieces
+from sash.operators.output_chunks import OutputChunks
 from sash.operators.top import kernels as kernel
 from sash.operators.top.spec import TopSpec
 from sash.schema import FOREVER
@@ -25,16 +25,16 @@ from sash.stores.ranking import KeyColumns, Ranking
 class Top(Timeless):
     """Keep the rows of all ranks, show some of them."""
 
-    def __init__(self, spec: TopSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: TopSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._input, self._interner = spec.input.layout, surroundings.interner
+        self._input, self._interner = spec.input.layout, context.interner
         self._start, self._stop = spec.offset, min(spec.offset + spec.count, FOREVER)
         self._key = KeyColumns(self._input, spec.partition)
         self._line = np.zeros((1, self._key.width), np.int64)
         self._line_lanes = np.arange(self._key.width)
         self._orders = row_order(self._input, spec.order)
         self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
-        self.ranking = Ranking(self._input, self._key, surroundings.scope, self._interner)
+        self.ranking = Ranking(self._input, self._key, context.scope, self._interner)
 
     @property
     def kept(self) -> int:
@@ -43,7 +43,7 @@ class Top(Timeless):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         delta = self._net_input.per_instant(inputs[0])
         self.ranking.reserve(len(delta), len(delta))
-        cursor, pieces = np.zeros(2, np.int64), Pieces(self.layout.width, 2 * len(delta))
+        cursor, pieces = np.zeros(2, np.int64), OutputChunks(self.layout.width, 2 * len(delta))
         while cursor[kernel.PLACE] < len(delta):
             out = pieces.next(max(1, int(cursor[kernel.NEEDED])))
             rows, ts, _, weight = out.room
@@ -73,6 +73,6 @@ class NumberedTop(Top):
         return count
 
 
-def top(spec: TopSpec, surroundings: Surroundings) -> Operator:
+def top(spec: TopSpec, context: OperatorContext) -> Operator:
     kind = Top if spec.numbered is None else NumberedTop
-    return kind(spec, surroundings)
+    return kind(spec, context)

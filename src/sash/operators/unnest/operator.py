@@ -15,7 +15,7 @@ import pyarrow as pa
 from sash.deltas import Delta, Int64s
 from sash.kernels.rows import copy_lanes
 from sash.operators.columns import evaluate_delta
-from sash.operators.operator import Surroundings, Timeless
+from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.unnest.spec import UnnestSpec
 from sash.scalar.arrays import array_of, combined, list_ends
 from sash.stores.lanes import encode_column
@@ -26,10 +26,10 @@ ROWS, ELEMENTS = 1 << 13, 1 << 18  # that a piece is made of, at most; but a row
 class Unnest(Timeless):
     """Write every row as often as its array has elements."""
 
-    def __init__(self, spec: UnnestSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: UnnestSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._spec, self._input = spec, spec.input.layout
-        self._surroundings = surroundings
+        self._context = context
         columns = range(len(self._input.schema))
         bits = [(*self._input.mask(column), *self.layout.mask(column)) for column in columns]
         self._lanes = np.repeat(np.arange(self._input.values), 2).reshape(-1, 2)
@@ -41,7 +41,7 @@ class Unnest(Timeless):
         return Delta.concatenate(pieces, self.layout.width)
 
     def _pieces(self, delta: Delta) -> Iterator[Delta]:
-        arrays = evaluate_delta(self._spec.array, delta, self._input, self._surroundings)
+        arrays = evaluate_delta(self._spec.array, delta, self._input, self._context)
         ends = list_ends(arrays)
         counts = np.diff(ends)
         if self._spec.is_outer:
@@ -62,8 +62,8 @@ class Unnest(Timeless):
         rows = np.zeros((len(owners), self.layout.width), np.int64)
         copy_lanes(whole.rows, self._lanes, self._bits, rows)
         elements = items.take(array_of(ends[owners] + nth, pa.int64(), missing))
-        encode_column(rows, width, elements, self.layout, self._surroundings.interner)
+        encode_column(rows, width, elements, self.layout, self._context.interner)
         if self._spec.place_name is not None:
             places = array_of(nth + 1, pa.int64(), missing)
-            encode_column(rows, width + 1, places, self.layout, self._surroundings.interner)
+            encode_column(rows, width + 1, places, self.layout, self._context.interner)
         return whole.with_rows(rows)

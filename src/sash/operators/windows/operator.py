@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout, forever
-from sash.operators.operator import Operator, Surroundings, Timeless
+from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.windows import kernels as kernel
 from sash.operators.windows.partitions import Partitions
 from sash.operators.windows.spec import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
@@ -34,7 +34,7 @@ SKIP = "skip"  # rows that a count window leaves out at first, where it starts i
 class TimeWindow(Timeless):
     """Give every row its expiry."""
 
-    def __init__(self, spec: TimeWindowSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: TimeWindowSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._size = spec.size
 
@@ -47,10 +47,10 @@ class TimeWindow(Timeless):
 class JumpingWindow(Operator):
     """Hold every row until its basic window ends."""
 
-    def __init__(self, spec: JumpingWindowSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: JumpingWindowSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._size, self._slide = spec.size, spec.slide
-        self._waiting = DeltaQueue(spec.layout, surroundings.scope, surroundings.interner)
+        self._waiting = DeltaQueue(spec.layout, context.scope, context.interner)
 
     @property
     def kept(self) -> int:
@@ -69,15 +69,15 @@ class JumpingWindow(Operator):
 class CountWindow(Timeless):
     """Keep the last rows in a ring."""
 
-    def __init__(self, spec: CountWindowSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: CountWindowSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._size, self._slide = spec.size, spec.slide
-        self._scope = surroundings.scope
+        self._scope = context.scope
         self._registers = self._scope.array("registers", 1)
         self._skip = self._scope.array(SKIP, 1)
         self._rows = self._scope.array("rows", (min(FIRST_ROOM, self._room), self.layout.width))
         lanes = string_lanes(self.layout)
-        surroundings.interner.hold(lambda: (self._rows, lanes))
+        context.interner.hold(lambda: (self._rows, lanes))
 
     @property
     def _room(self) -> int:
@@ -111,11 +111,11 @@ class CountWindow(Timeless):
 class PartitionWindow(Timeless):
     """Keep the last rows of every partition in a chain."""
 
-    def __init__(self, spec: PartitionWindowSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: PartitionWindowSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._size = spec.size
         self._lanes, self._masks = key_parts(spec.layout, spec.columns)
-        self._state = Partitions(spec.layout, surroundings.scope, surroundings.interner)
+        self._state = Partitions(spec.layout, context.scope, context.interner)
 
     @property
     def kept(self) -> int:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from sash.operators.spec import UnarySpec
+from sash.operators.cost import Cost, Edge
+from sash.operators.estimate import Estimate
+from sash.operators.lookback import TO_THE_FIRST_ROW, Lookback
+from sash.operators.spec import PortSpec, Signed, UnarySpec
 from sash.plan.patterns import Pattern
-from sash.schema import FOREVER
+from sash.schema import FOREVER, SECOND
+
+if TYPE_CHECKING:
+    from sash.operators.operator import Operator, OperatorContext
+
+COUNT_WINDOW, PARTITION_WINDOW, JUMP = 250.0, 700.0, 150.0  # the price of a row
 
 
 @dataclass(frozen=True)
@@ -14,6 +24,10 @@ class TimeWindowSpec(UnarySpec):
     """A row of ts is alive in [ts, ts + size)."""
 
     size: int
+
+    keeps = ""
+    needs_exact_departures = False
+    is_transparent = True
 
     @property
     def lifetime(self) -> int | None:
@@ -23,6 +37,22 @@ class TimeWindowSpec(UnarySpec):
     def pattern(self) -> Pattern:
         return Pattern.MONOTONIC if self.size == FOREVER else Pattern.WEAKEST
 
+    @property
+    def lookback(self) -> Lookback:
+        return Lookback(self.size)
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        (rows,) = inputs
+        return rows if self.size == FOREVER else _alive(rows, self.size)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        return Cost(0.0, 0.0)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.windows.operator import TimeWindow
+
+        return TimeWindow(self, context)
+
 
 @dataclass(frozen=True)
 class JumpingWindowSpec(UnarySpec):
@@ -31,34 +61,79 @@ class JumpingWindowSpec(UnarySpec):
     size: int
     slide: int
 
+    keeps = "rows of the open basic window"
+    pattern = Pattern.WEAKEST
+    needs_exact_departures = False
+
     @property
     def lifetime(self) -> int | None:
         return self.size
 
     @property
-    def pattern(self) -> Pattern:
-        return Pattern.WEAKEST
+    def lookback(self) -> Lookback:
+        return Lookback(self.size + self.slide)
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        return _alive(inputs[0], self.size)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        return Cost(inputs[0].changes * JUMP, output.rows * self.slide / self.size)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.windows.operator import JumpingWindow
+
+        return JumpingWindow(self, context)
 
 
 @dataclass(frozen=True)
-class CountWindowSpec(UnarySpec):
+class CountWindowSpec(Signed, UnarySpec):
     """The last `size` rows, in steps of `slide`; rows leave when others push them out."""
 
     size: int
     slide: int
 
+    keeps = "ring of rows"
+    needs_exact_departures = False
+
     @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
+    def lookback(self) -> Lookback:
+        is_of_a_stream = isinstance(self.input, PortSpec) and self.input.source is None
+        return Lookback(rows=self.size + 2 * self.slide) if is_of_a_stream else TO_THE_FIRST_ROW
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        return replace(inputs[0], rows=float(self.size), leaves=True)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        return Cost(inputs[0].changes * COUNT_WINDOW, output.rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.windows.operator import CountWindow
+
+        return CountWindow(self, context)
 
 
 @dataclass(frozen=True)
-class PartitionWindowSpec(UnarySpec):
+class PartitionWindowSpec(Signed, UnarySpec):
     """The last `size` rows of every partition."""
 
     size: int
     columns: tuple[int, ...]
 
-    @property
-    def pattern(self) -> Pattern:
-        return Pattern.STRICT
+    keeps = "chain of rows per key"
+    lookback = TO_THE_FIRST_ROW
+    needs_exact_departures = False
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        return replace(inputs[0], rows=self.size * inputs[0].groups(self.columns), leaves=True)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        return Cost(inputs[0].changes * PARTITION_WINDOW, output.rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.windows.operator import PartitionWindow
+
+        return PartitionWindow(self, context)
+
+
+def _alive(rows: Estimate, size: int) -> Estimate:
+    return replace(rows, rows=rows.rate * size / SECOND, leaves=True)

@@ -18,7 +18,8 @@ from sash.plan.rules.join_orders import join_orders
 from sash.plan.rules.negation_and_joins import matched, negation_down, negation_up
 from sash.plan.rules.optimize import optimize
 from sash.plan.rules.plain_columns import lifted
-from sash.plan.rules.push_filters import push_filters, with_inputs
+from sash.plan.rules.push_filters import push_filters
+from sash.tree import reached, rebuild
 
 Rewriting = Callable[[Plan], Iterator[Plan]]
 
@@ -72,15 +73,12 @@ def _everywhere(rewriting: Rewriting, plan: Plan) -> Iterator[Plan]:
 
 def _rewritable(plan: Plan) -> dict[Plan, None]:
     """The parts of a plan, but for the joins that semi and anti joins are made of: those stay what they are."""
-    seen: dict[Plan, None] = {}
-    waiting = [plan]
-    while waiting:
-        one = waiting.pop()
-        if one not in seen:
-            seen[one] = None
-            found = matched(one)
-            waiting += reversed(inputs(one) if found is None else (found.kept, found.others))
-    return seen
+    return reached(plan, _below_rewritable)
+
+
+def _below_rewritable(plan: Plan) -> tuple[Plan, ...]:
+    found = matched(plan)
+    return inputs(plan) if found is None else (found.kept, found.others)
 
 
 @remembered
@@ -89,5 +87,5 @@ def _flat(plan: Plan) -> Plan:
     found = matched(plan)
     if found is not None:
         return replace(found, kept=_flat(found.kept), others=_flat(found.others)).plan()
-    plan = with_inputs(plan, [_flat(child) for child in inputs(plan)])
+    plan = rebuild(plan, _flat)
     return lifted(plan) if isinstance(plan, Join) else plan

@@ -18,7 +18,7 @@ from dataclasses import replace
 from sash.interned import remembered
 from sash.plan.aggregates import AggregateCall
 from sash.plan.as_of import AsOf
-from sash.plan.current_period import Ticks
+from sash.plan.current_period import CurrentPeriod
 from sash.plan.nodes import (
     Aggregate,
     Combination,
@@ -40,7 +40,7 @@ from sash.plan.nodes import (
 )
 from sash.plan.over import Over
 from sash.plan.rules.negation_and_joins import Matched, matched
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 from sash.plan.unnest import Unnest
 from sash.scalar.nodes import Column, Expression, columns, remap
 
@@ -71,9 +71,9 @@ def _pruned(plan: Plan, wanted: frozenset[int]) -> tuple[Plan, Places]:
         return _as_of(plan, wanted)
     if isinstance(plan, Aggregate):
         return _aggregate(plan, wanted)
-    if isinstance(plan, Reached):
+    if isinstance(plan, TimePredicate):
         return _reached(plan, wanted)
-    if isinstance(plan, Ticks):
+    if isinstance(plan, CurrentPeriod):
         return _ticks(plan, wanted)
     if isinstance(plan, Unnest):
         return _unnest(plan, wanted)
@@ -216,21 +216,21 @@ def _aggregate(plan: Aggregate, wanted: AbstractSet[int]) -> tuple[Plan, Places]
     return Aggregate(below, tuple(places[key] for key in plan.keys), kept, names), moved
 
 
-def _reached(plan: Reached, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
+def _reached(plan: TimePredicate, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     width = len(plan.input.schema)
     below, places = _prune(plan.input, {c for c in wanted if c < width} | set(plan.instants))
-    told = Reached(below, tuple(places[place] for place in plan.instants))
+    told = TimePredicate(below, tuple(places[place] for place in plan.instants))
     answers = {width + n: len(below.schema) + n for n in range(len(plan.instants))}
     return _narrow(told, places | answers, wanted)
 
 
-def _ticks(plan: Ticks, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
+def _ticks(plan: CurrentPeriod, wanted: AbstractSet[int]) -> tuple[Plan, Places]:
     """A period that nobody reads is left out."""
     width = len(plan.input.schema)
     below, places = _prune(plan.input, {c for c in wanted if c < width})
     kept = [number for number in range(len(plan.periods)) if width + number in wanted]
     shown = {width + number: len(below.schema) + place for place, number in enumerate(kept)}
-    told = Ticks(below, tuple(plan.periods[number] for number in kept)) if kept else below
+    told = CurrentPeriod(below, tuple(plan.periods[number] for number in kept)) if kept else below
     return _narrow(told, places | shown, wanted)
 
 

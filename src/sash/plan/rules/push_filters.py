@@ -20,9 +20,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from sash.plan.current_period import Ticks
+from sash.plan.current_period import CurrentPeriod
 from sash.plan.nodes import (
     Aggregate,
     Combination,
@@ -54,9 +53,10 @@ from sash.plan.rules.conditions import (
     reads_doubles,
     substituted,
 )
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 from sash.plan.unnest import Unnest
 from sash.scalar.nodes import Column, Expression, Literal, remap
+from sash.tree import rebuild
 
 Conditions = Sequence[Expression]
 
@@ -75,15 +75,6 @@ def push_filters(plan: Plan) -> Plan:
 def _read_twice(plan: Plan) -> frozenset[Plan]:
     readers = Counter(child for part in parts(plan) for child in set(inputs(part)))
     return frozenset(part for part, count in readers.items() if count > 1)
-
-
-def with_inputs(plan: Plan, children: Sequence[Plan]) -> Plan:
-    """The same node over other inputs."""
-    names = ("left", "right") if len(children) == 2 else ("input",) if children else ()
-    changed: dict[str, Any] = {
-        name: child for name, child in zip(names, children, strict=True) if child is not getattr(plan, name)
-    }
-    return replace(plan, **changed) if changed else plan
 
 
 class _Sinking:
@@ -113,7 +104,7 @@ class _Sinking:
             return filtered(self._under(plan.input, moving), staying)
         if isinstance(plan, Join):
             return self._under_join(plan, ())  # what one side is told about the keys holds for the other
-        return with_inputs(plan, [self.plan(child) for child in inputs(plan)])
+        return rebuild(plan, self.plan)
 
     def _sunk(self, plan: Plan, conditions: tuple[Expression, ...]) -> Plan:
         if self._left < 0 or plan in self._closed:
@@ -132,7 +123,7 @@ class _Sinking:
             return self._under_groups(plan, conditions)
         if isinstance(plan, Window):
             return self._under_window(plan, conditions)
-        if isinstance(plan, Unnest | Reached | Ticks):
+        if isinstance(plan, Unnest | TimePredicate | CurrentPeriod):
             return self._under_more_columns(plan, conditions)
         return filtered(self.plan(plan), conditions)
 
@@ -143,7 +134,7 @@ class _Sinking:
         needed = [condition for condition in moved if constant(condition) is not True]
         return filtered(replace(plan, input=self._under(plan.input, needed)), above)
 
-    def _under_more_columns(self, plan: Unnest | Reached | Ticks, conditions: Conditions) -> Plan:
+    def _under_more_columns(self, plan: Unnest | TimePredicate | CurrentPeriod, conditions: Conditions) -> Plan:
         """What is not about the new columns is asked before an array is taken apart, or the time is read."""
         width = len(plan.input.schema)
         below, above = parted(conditions, lambda condition: max(read(condition), default=0) < width)
@@ -196,8 +187,7 @@ class _Sinking:
         stream = plan.input
         if isinstance(stream, Insertions | Deletions):
             return replace(plan, input=replace(stream, input=self._under(stream.input, conditions)))
-        window = with_inputs(plan, [self.plan(stream)])
-        assert isinstance(window, Window)
+        window = rebuild(plan, self.plan)
         known = [] if window.condition is None else list(conjuncts(window.condition))
         both = _new([*known, *conditions])
         return replace(window, condition=conjunction(both)) if both else window

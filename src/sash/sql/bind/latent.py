@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sash.interned import remembered
 from sash.plan.nodes import Plan, Scan, scans
-from sash.plan.rewrite import over_children
+from sash.tree import rebuild
 
 
 def stamp_latent(plan: Plan) -> Plan:
@@ -25,4 +25,4 @@ def stamp_latent(plan: Plan) -> Plan:
 def _stamped(plan: Plan, timed: tuple[str, ...]) -> Plan:
     if isinstance(plan, Scan):
         return plan if plan.stamped_by is None or plan.through else replace(plan, stamped_by=timed)
-    return over_children(plan, lambda child: _stamped(child, timed))
+    return rebuild(plan, lambda child: _stamped(child, timed))

@@ -4,8 +4,8 @@ A comparison of a row with NOW() changes at an instant that the row names (`inst
 than the instant changes when a period ends (`periods.py`). Anything else would change all the time, and is refused.
 
         Filter, Project      over the answers and the periods
-        Ticks                when each of the current periods began; all rows change when one ends
-        Reached              one answer for every instant; a row changes when its instants come
+        CurrentPeriod                when each of the current periods began; all rows change when one ends
+        TimePredicate              one answer for every instant; a row changes when its instants come
         Project              the instants, as numbers of microseconds, beside the input's columns
 """
 
@@ -16,12 +16,11 @@ from dataclasses import replace
 
 from sash.errors import SashError
 from sash.interned import remembered
-from sash.plan.current_period import Ticks
+from sash.plan.current_period import CurrentPeriod
 from sash.plan.nodes import Filter, Join, Plan, Project, Scan
 from sash.plan.nodes import Sequence as Pairs
-from sash.plan.rewrite import over_children
 from sash.plan.tables import is_non_retroactive
-from sash.plan.time_predicate import Reached
+from sash.plan.time_predicate import TimePredicate
 from sash.plan.unnest import Unnest
 from sash.scalar.nodes import Call, Column, Expression, remap
 from sash.sql.bind.conditions import conjunction
@@ -29,6 +28,7 @@ from sash.sql.bind.instants import MIRRORED, REACHED, Unsolved, question
 from sash.sql.bind.now import NOW, misplaced, reads_time
 from sash.sql.bind.periods import TICK, period_of, ticking
 from sash.sql.bind.projections import columns, cut
+from sash.tree import rebuild
 
 
 @remembered
@@ -38,7 +38,7 @@ def settle_time(plan: Plan) -> Plan:
         return plan
     if isinstance(plan, Join):
         plan = _above_lookup(plan)
-    plan = over_children(plan, settle_time)
+    plan = rebuild(plan, settle_time)
     if isinstance(plan, Filter) and reads_time(plan.predicate):
         return _filter(plan)
     if isinstance(plan, Project) and any(map(reads_time, plan.expressions)):
@@ -127,10 +127,10 @@ def _told(plan: Plan, expressions: Sequence[Expression]) -> tuple[Plan, list[Exp
     found: dict[Expression, Column] = dict(zip(plain, columns(plan)[width:], strict=False))
     if questions:
         first = width + len(plain)
-        plan = Reached(plan, tuple(range(first, first + len(instants))))
+        plan = TimePredicate(plan, tuple(range(first, first + len(instants))))
         found |= zip(questions, columns(plan)[-len(questions) :], strict=True)
     if ticks:
-        plan = Ticks(plan, tuple(map(period_of, ticks)))
+        plan = CurrentPeriod(plan, tuple(map(period_of, ticks)))
         found |= zip(ticks, columns(plan)[-len(ticks) :], strict=True)
     return plan, [_replaced(expression, found) for expression in expressions]
 

@@ -30,10 +30,11 @@ from sash.plan.nodes import (
     parts,
     scans,
 )
-from sash.plan.rewrite import over_children, read_through, replaced
+from sash.plan.rewrite import read_through, replaced
 from sash.scalar.nodes import Literal
 from sash.schema import BOOLEAN, Schema
 from sash.sql.catalog import Catalog, ViewDefinition
+from sash.tree import rebuild
 
 
 def begin_together(plan: Plan, catalog: Catalog) -> Plan:
@@ -53,7 +54,7 @@ def read_view(view: ViewDefinition) -> Plan:
 def _begun(plan: Plan, streams: frozenset[Scan], views: frozenset[Plan]) -> Plan:
     if plan in views or isinstance(plan, Scan | SingleRow):
         return plan
-    changed = over_children(plan, lambda child: _begun(child, streams, views))
+    changed = rebuild(plan, lambda child: _begun(child, streams, views))
     if not isinstance(changed, Aggregate) or changed.keys:
         return changed
     below = changed.input

@@ -47,7 +47,7 @@ class Bench:
 
     def attach(self) -> None:
         self.interner = Interner(self.arena)
-        self.operator: Operator = build(self.spec, OperatorContext(self.arena.scope("it"), self.interner, Failures()))
+        self.operator: Operator = self.spec.build(OperatorContext(self.arena.scope("it"), self.interner, Failures()))
 
     def run(self, inputs: Sequence[Sequence[Change]], now: int) -> list[Change]:
         layouts = [below.layout for below in self.spec.inputs]

@@ -1,0 +1,108 @@
+"""`sash.warm` compiles all there is: no query of the tests calls a kernel in a way that it has not called it before.
+
+The kernels that a process has called, and with which types, are counted: first by what is warmed, then by everything else. So
+it does not matter what lies in the cache.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import sash
+import sash.operators
+from sash.errors import SashError
+
+TESTS = Path(__file__).parents[1]
+
+
+def compiled() -> dict[str, set[str]]:
+    """Every kernel, and the types that it has been called with in this process."""
+    from numba.core.registry import CPUDispatcher
+
+    found = {}
+    for module in pkgutil.walk_packages(sash.__path__, "sash."):
+        if "kernels" in module.name and not module.ispkg:
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, CPUDispatcher) and value.py_func.__module__ == module.name:
+                    found[f"{module.name}.{name}"] = set(map(str, value.signatures))
+    return found
+
+
+def play_everything() -> None:
+    """The logic tests as they are written, and all shapes in all ways to let rows leave."""
+    from sash.testing.slt import run_file
+    from shapes import SHAPES, STREAMS, make_rows
+
+    for path in sorted((TESTS / "slt").rglob("*.slt")):
+        run_file(path)
+    rows = make_rows(21, 60)
+    for shape in SHAPES:
+        for expiry in ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered"):
+            db = sash.connect(expiry=expiry)
+            try:
+                db.execute(STREAMS + shape.sql)
+            except SashError:
+                continue  # not every query can be run in every way
+            for name in ("sellers", "bids", "asks", "quiet"):
+                db.push(name, rows[name])
+            db.end()
+
+
+def late_ones() -> dict[str, list[str]]:
+    """What is compiled after the warm-up."""
+    from sash.warm import OTHER_WAYS, QUERIES, play, play_other_ways
+
+    for query in QUERIES:
+        play(query)
+    for expiry in OTHER_WAYS:
+        play_other_ways(expiry)
+    before = compiled()
+    assert sum(map(bool, before.values())) > 50
+    play_everything()
+    return {name: sorted(new) for name, types in compiled().items() if (new := types - before[name])}
+
+
+def test_nothing_is_compiled_after_the_warm_up() -> None:
+    words = [sys.executable, "-W", "ignore", str(Path(__file__))]
+    told = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr[-2000:]
+    assert json.loads(told.stdout.splitlines()[-1]) == {}
+
+
+def test_every_operator_is_warmed() -> None:
+    from sash.operators.spec import Spec, parts
+    from sash.warm import INPUTS, OTHER_WAYS, QUERIES
+
+    met = set()
+    for expiry in ("auto", *OTHER_WAYS):
+        for query in QUERIES:
+            db = sash.connect(expiry=expiry)
+            try:
+                db.execute(f"{INPUTS} CREATE MATERIALIZED VIEW answer AS {query}")
+            except SashError:
+                continue
+            met |= {type(part) for shards in (1, 2) for view in db.planned(shards).views for part in parts(view.spec)}
+    for family in pkgutil.iter_modules(sash.operators.__path__, "sash.operators."):
+        if family.ispkg:
+            importlib.import_module(f"{family.name}.spec")
+    missing = {kind.__name__ for kind in concrete(Spec) if kind.__module__.startswith("sash.") and kind not in met}
+    # Without kernels of their own: rows of a table that wait for time, and changes of a table that a stream makes.
+    assert missing <= {"TimeGatedSpec", "TableChangesSpec"}
+
+
+def concrete(kind: type) -> set[type]:
+    own = set() if inspect.isabstract(kind) else {kind}
+    return own.union(*map(concrete, kind.__subclasses__()))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(TESTS))
+    warnings.simplefilter("ignore")
+    print(json.dumps(late_ones()))

@@ -2,8 +2,8 @@
 
 Compiled kernels are kept in a cache beside their source. The way to have every kernel compiled for just the types that it is
 called with is to call it: small queries that together use every operator, as many at once as there are cores. What one process
-has compiled the others find in the cache. `tests/properties/test_warm.py` sees to it that no operator is missing, and that no query of the
-other tests calls a kernel in another way.
+has compiled the others find in the cache. `tests/properties/test_warm.py` sees to it that no operator is missing, and that no
+query of the other tests calls a kernel in another way.
 """
 
 from __future__ import annotations

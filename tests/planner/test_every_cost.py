@@ -11,8 +11,10 @@ from sash.database.embedded import Database
 from sash.operators.cost import Cost
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.spec import PortSpec, Spec, UnarySpec, parts
-from sash.plan.patterns import Pattern
+from sash.operators.windows.spec import window_spec
+from sash.plan.patterns import NEVER, Leaving, Pattern, Signal
 from sash.plan.statistics import NOTHING_KNOWN
+from sash.plan.windows import SHAPES, WindowShape
 from sash.planner.cost import Costs
 from sash.planner.estimates import Estimates
 from sash.schema import INT, Field, Schema
@@ -128,3 +130,29 @@ def price(db: Database, sql: str, operator: str) -> float:
     """The last column of the line that EXPLAIN has for an operator."""
     _, table = db.explain(bind(parse_query_text(sql), db.catalog)).split("\n\n")
     return next(float(line.split()[-1].replace(",", "")) for line in table.splitlines() if operator in line.split())
+
+
+@dataclass(frozen=True)
+class NewWindow(WindowShape):
+    """A window that no operator holds yet."""
+
+    goes_by_time = True
+    is_spread_anyhow = True
+
+    def leaving(self, stream: object) -> Leaving:
+        return NEVER
+
+    def lets_through(self, columns: object) -> bool:
+        return False
+
+
+def test_a_window_without_an_operator_is_an_error() -> None:
+    with pytest.raises(NotImplementedError, match="NewWindow"):
+        window_spec(NewWindow(5), PORT)
+
+
+def test_every_window_has_an_operator_that_says_how_rows_leave() -> None:
+    """As the plan says it: what leaves by time carries its expiry, what leaves otherwise is signed."""
+    for shape in SHAPES:
+        window = shape(10)
+        assert (window_spec(window, PORT).pattern is Pattern.STRICT) == (window.leaving(PORT).signal in (Signal.COUNT, Signal.KEY, Signal.NEGATIVE))

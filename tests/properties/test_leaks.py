@@ -17,7 +17,7 @@ from sash.operators.expiry.kernels.expire import COUNT
 from sash.operators.group_by.groups import Groups
 from sash.operators.group_by.operator import GroupBy
 from sash.operators.operator import Operator
-from sash.plan.nodes import Aggregate, Plan, Scan, Sequence, Window, WindowKind, inputs
+from sash.plan.nodes import Aggregate, Plan, Scan, Sequence, Window, inputs
 from sash.runtime.graph import Graph
 from sash.stores.ranking import Ranking
 from sash.stores.row_log import RowLog
@@ -36,7 +36,7 @@ STORES = ("sash.stores.", *(
 
 def leaves(plan: Plan) -> bool:
     """Whether time alone takes every row away."""
-    if isinstance(plan, Window) and plan.spec.kind not in (WindowKind.RANGE, WindowKind.NOW):
+    if isinstance(plan, Window) and not plan.shape.goes_by_time:
         return False
     if (isinstance(plan, Scan) and plan.is_table) or (isinstance(plan, Sequence) and plan.within is None):
         return False

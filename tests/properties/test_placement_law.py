@@ -30,13 +30,12 @@ from sash.plan.nodes import (
     Snapshots,
     Top,
     Window,
-    WindowKind,
-    WindowSpec,
 )
 from sash.plan.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.plan.rules.prune_columns import prune_columns
 from sash.plan.streams import Stamp, StreamSpec
 from sash.plan.time_predicate import TimePredicate
+from sash.plan.windows import NowWindow, RangeWindow, RowsWindow
 from sash.planner.explain import explain_view
 from sash.planner.job import Job, plan_job
 from sash.planner.placement import Expiry
@@ -67,11 +66,11 @@ def padded(plan: Plan, before: int, after: int) -> Project:
 
 
 def last(size: int, stream: Scan | Insertions | Deletions | Snapshots | Sequence) -> Window:
-    return Window(stream, WindowSpec(WindowKind.RANGE, size))
+    return Window(stream, RangeWindow(size))
 
 
 def rows(count: int, stream: Scan | Insertions | Deletions | Snapshots | Sequence, *partition: int) -> Window:
-    return Window(stream, WindowSpec(WindowKind.ROWS, count, partition=partition))
+    return Window(stream, RowsWindow(count, partition=partition))
 
 
 def over(plan: Plan, partition: tuple[int, ...]) -> Over:
@@ -137,7 +136,7 @@ PLANS: dict[str, Plan] = {
     "over and over": over(over(LEFT, (0,)), (1,)),
     "what leaves the best": last(5, Deletions(BEST)),
     "last of what leaves": rows(3, Deletions(LEFT)),
-    "snapshots": Window(Snapshots(BEST), WindowSpec(WindowKind.NOW)),
+    "snapshots": Window(Snapshots(BEST), NowWindow()),
     "last of snapshots": rows(4, Snapshots(Top(LEFT, (0,), (), 1)), 0),
     "recent": last(10, RECENT),
     "chronicle": Filter(last(8, CHRONICLE), Call("less", (Column(5, INT, "v"), Literal(4, INT)), BOOLEAN)),

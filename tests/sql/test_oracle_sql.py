@@ -4,11 +4,11 @@ import duckdb
 import pytest
 
 from sash.errors import SashError
-from sash.plan.nodes import WindowKind, WindowSpec
+from sash.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow
 from sash.sql.syntax.parse import parse_query_text
 from sash.testing.duckdb_sql.query import duckdb_query
 
-UNBOUNDED = WindowSpec(WindowKind.UNBOUNDED)
+UNBOUNDED = UnboundedWindow()
 
 
 def oracle(sql, catalog):
@@ -30,10 +30,10 @@ def test_windows_are_taken_off_and_inputs_numbered(catalog):
         ', input_3 AS "counts", input_4 AS "c" WHERE b.auction = auctions.id'
     )
     assert inputs(query) == [
-        (0, "bids", WindowSpec(WindowKind.ROWS, 3, partition=(2,))),
-        (1, "auctions", WindowSpec(WindowKind.RANGE, 1_000_000)),
+        (0, "bids", RowsWindow(3, partition=(2,))),
+        (1, "auctions", RangeWindow(1_000_000)),
         (2, "people", None),
-        (3, "counts", WindowSpec(WindowKind.ROWS, 2)),
+        (3, "counts", RowsWindow(2)),
         (4, "counts", None),
     ]
 
@@ -51,16 +51,16 @@ def test_subqueries_and_named_queries(catalog):
 def test_a_windowed_subquery_brings_its_own_query(catalog):
     query = oracle("SELECT p FROM (SELECT price FROM bids) [ROWS 3] AS x(p) WINDOW 1 SECOND", catalog)
     assert query.sql == 'SELECT p FROM input_0 AS "x"(p)'
-    assert inputs(query) == [(0, None, WindowSpec(WindowKind.ROWS, 3))]
+    assert inputs(query) == [(0, None, RowsWindow(3))]
     inner = duckdb_query(query.inputs[0].query, catalog)
     assert inner.sql == 'SELECT price FROM input_0 AS "bids"'
-    assert inputs(inner) == [(0, "bids", WindowSpec(WindowKind.RANGE, 1_000_000))]
+    assert inputs(inner) == [(0, "bids", RangeWindow(1_000_000))]
 
 
 def test_a_windowed_named_query_brings_its_own_query(catalog):
     query = oracle("WITH x(k) AS (SELECT bidder FROM counts) SELECT k FROM x [PARTITION BY k ROWS 3]", catalog)
     windowed = query.inputs[-1]
-    assert windowed.window == WindowSpec(WindowKind.ROWS, 3, partition=(0,))
+    assert windowed.window == RowsWindow(3, partition=(0,))
     assert inputs(duckdb_query(windowed.query, catalog))[-1] == (1, "counts", None)
 
 
@@ -97,7 +97,7 @@ def test_subqueries_in_conditions_have_inputs_too(catalog):
 
 def test_the_window_clause_at_the_end_of_set_operators_holds_for_all(catalog):
     query = oracle("SELECT bidder FROM bids UNION SELECT seller FROM auctions WINDOW 1 SECOND", catalog)
-    assert {item.window for item in query.inputs} == {WindowSpec(WindowKind.RANGE, 1_000_000)}
+    assert {item.window for item in query.inputs} == {RangeWindow(1_000_000)}
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_streams_of_queries_come_with_their_query(catalog):
     query = oracle("SELECT n FROM DSTREAM(counts) [ROWS 3] d, RSTREAM(SELECT price FROM bids [NOW])", catalog)
     first, second = query.inputs
     assert query.sql == 'SELECT n FROM input_0 AS "d", input_1'
-    assert (first.reads, first.window) == ("DSTREAM", WindowSpec(WindowKind.ROWS, 3))
+    assert (first.reads, first.window) == ("DSTREAM", RowsWindow(3))
     assert (second.reads, second.window) == ("RSTREAM", UNBOUNDED)
     assert inputs(duckdb_query(first.query, catalog)) == [(0, "counts", None)]
-    assert inputs(duckdb_query(second.query, catalog)) == [(0, "bids", WindowSpec(WindowKind.NOW))]
+    assert inputs(duckdb_query(second.query, catalog)) == [(0, "bids", NowWindow())]
 
 
 def test_a_sequence_is_two_inputs_side_by_side(catalog):
@@ -139,7 +139,7 @@ def test_a_sequence_is_two_inputs_side_by_side(catalog):
     assert query.sql == 'SELECT b.price FROM input_0 AS "b" POSITIONAL JOIN input_1 AS "a" WHERE price > 1'
     left, right = query.inputs
     assert left.sequence == right.sequence and (left.is_right, right.is_right) == (False, True)
-    assert (left.sequence.within, left.window) == (5_000_000, WindowSpec(WindowKind.NOW))
+    assert (left.sequence.within, left.window) == (5_000_000, NowWindow())
     assert left.sequence.sql == 'SELECT b._row, a._row FROM input_0 AS "b" JOIN input_1 AS "a" ON b.auction = a.id'
 
 

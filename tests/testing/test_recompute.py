@@ -5,7 +5,7 @@ import time
 import pyarrow as pa
 import pytest
 
-from sash.plan.nodes import WindowKind, WindowSpec
+from sash.plan.windows import RangeWindow, RowsWindow, WindowShape
 from sash.schema import BIGINT, DOUBLE, STRING, Schema, schema
 from sash.testing.recompute import Constant, Duck, Recomputed, Relation, Windowed
 from sash.testing.tables import Change, changes, show
@@ -13,10 +13,10 @@ from sash.testing.windows import Arrival
 
 KV = schema(("k", STRING), ("v", BIGINT))
 COUNT = schema(("n", BIGINT))
-RANGE_10 = WindowSpec(WindowKind.RANGE, 10_000_000)
+RANGE_10 = RangeWindow(10_000_000)
 
 
-def windowed(*lines: str, spec: WindowSpec = RANGE_10) -> Windowed:
+def windowed(*lines: str, spec: WindowShape = RANGE_10) -> Windowed:
     """A stream of (k, v), written as the arrivals of a changelog."""
     arrivals = [Arrival(change.ts, change.row) for change in changes(*lines, schema=KV)]
     return Windowed(arrivals, KV, spec)
@@ -58,7 +58,7 @@ def test_a_global_aggregate_has_its_row_from_the_first_row_before_filters() -> N
 
 
 def test_a_slide_hides_the_first_row_but_the_aggregate_begins_with_it() -> None:
-    spec = WindowSpec(WindowKind.RANGE, 10_000_000, slide=10_000_000)
+    spec = RangeWindow(10_000_000, slide=10_000_000)
     view = recomputed("SELECT count(*) FROM input_0", COUNT, windowed("+ a 1 @3", spec=spec), begin=3)
     assert lines(view) == ["+ 0 @3", "- 0 @10", "+ 1 @10", "- 1 @20", "+ 0 @20"]
 
@@ -125,7 +125,7 @@ def test_two_hundred_rows_take_a_second_or_two() -> None:
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_window_of_rows(size: int) -> None:
-    spec = WindowSpec(WindowKind.ROWS, size)
+    spec = RowsWindow(size)
     view = recomputed("SELECT sum(v) FROM input_0", COUNT, windowed("+ a 1 @1", "+ b 2 @2", "+ c 4 @3", spec=spec))
     assert [line for line in lines(view) if line.startswith("+")] == {
         1: ["+ 1 @1", "+ 2 @2", "+ 4 @3"],

@@ -28,8 +28,6 @@ from sash.plan.nodes import (
     TableChanges,
     Top,
     Window,
-    WindowKind,
-    WindowSpec,
     inputs,
 )
 from sash.plan.over import Over
@@ -65,16 +63,6 @@ def describe(plan: Plan) -> str:
     return f"{type(plan).__name__}  {_detail(plan)}".rstrip()
 
 
-def window_text(spec: WindowSpec, names: tuple[str, ...]) -> str:
-    """A window as it is written; `names` are those of the columns it cuts."""
-    if spec.kind in (WindowKind.NOW, WindowKind.UNBOUNDED):
-        return f"[{spec.kind.value}]"
-    in_time = spec.kind is WindowKind.RANGE
-    size, slide = (duration_text(n) if in_time and n else str(n) for n in (spec.size, spec.slide))
-    partition = f"PARTITION BY {', '.join(names[place] for place in spec.partition)} " if spec.partition else ""
-    return f"[{partition}{spec.kind.value} {size}{f' SLIDE {slide}' if spec.slide else ''}]"
-
-
 def _lines(plan: Plan) -> Iterator[str]:
     return (text for text, _ in tree_lines(plan, inputs, describe))
 
@@ -87,7 +75,7 @@ def _detail(plan: Plan) -> str:
             return f"by {plan.input.schema.names[plan.sign]}"
         case Window():
             condition = "" if plan.condition is None else f" of {_expression(plan.condition, plan.input)}"
-            return f"{window_text(plan.spec, plan.schema.names)}{condition}"
+            return f"{plan.shape.text(plan.schema.names)}{condition}"
         case Filter():
             return _expression(plan.predicate, plan.input)
         case Project():

@@ -17,6 +17,7 @@ from sash.plan.over import Over
 from sash.plan.streams import Updates
 from sash.plan.time_predicate import TimePredicate
 from sash.plan.unnest import Unnest
+from sash.plan.windows import WindowShape
 from sash.scalar.nodes import Expression
 from sash.schema import BIGINT, INT, Field, Schema
 from sash.tree import reached
@@ -97,23 +98,6 @@ class Snapshots(metaclass=Interned):
         return self.input.schema
 
 
-class WindowKind(Enum):
-    RANGE = "RANGE"  # by time; size in microseconds
-    ROWS = "ROWS"  # by count; size in rows
-    NOW = "NOW"
-    UNBOUNDED = "UNBOUNDED"
-
-
-@dataclass(frozen=True)
-class WindowSpec:
-    """What a window holds. `slide` is 0 for a window that slides with every row."""
-
-    kind: WindowKind
-    size: int = 0
-    slide: int = 0
-    partition: tuple[int, ...] = ()  # columns of PARTITION BY; ROWS only
-
-
 @dataclass(frozen=True)
 class Window(metaclass=Interned):
     """A stream cut to a window: from here on a relation that changes with time.
@@ -122,7 +106,7 @@ class Window(metaclass=Interned):
     """
 
     input: Stream
-    spec: WindowSpec
+    shape: WindowShape
     condition: Expression | None = None
 
     @property

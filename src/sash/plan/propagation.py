@@ -31,14 +31,12 @@ from sash.plan.nodes import (
     Stream,
     Top,
     Window,
-    WindowKind,
 )
 from sash.plan.patterns import NEVER, STRICT, Leaving, Pattern, Signal, by_count, by_key, in_time
 from sash.plan.streams import Updates
 from sash.plan.tables import is_non_retroactive
 from sash.plan.unnest import Unnest
 from sash.scalar.nodes import Column, columns
-from sash.schema import MICROSECOND
 
 _NEGATIONS = (Combination.EXCEPT_ALL, Combination.EXCEPT, Combination.ANTI)
 
@@ -47,7 +45,7 @@ _NEGATIONS = (Combination.EXCEPT_ALL, Combination.EXCEPT, Combination.ANTI)
 def leaving(plan: Plan) -> Leaving:
     """How the rows of a plan's result leave."""
     if isinstance(plan, Window):
-        return _window(plan)
+        return plan.shape.leaving(plan.input)
     if isinstance(plan, Stream):
         return _stream(plan)
     if isinstance(plan, Filter):
@@ -75,15 +73,6 @@ def _stream(plan: Stream) -> Leaving:
     """The leaves: a stream only grows; a table whose rows change loses them without a warning."""
     is_changing = isinstance(plan, Scan) and plan.updates is not Updates.NEVER
     return STRICT if is_changing else NEVER
-
-
-def _window(plan: Window) -> Leaving:
-    spec = plan.spec
-    if spec.kind is WindowKind.UNBOUNDED:
-        return NEVER
-    if spec.kind is WindowKind.ROWS:
-        return by_key(spec.partition, spec.size) if spec.partition else by_count(Pattern.WEAKEST, plan.input)
-    return in_time(Pattern.WEAKEST, MICROSECOND if spec.kind is WindowKind.NOW else spec.size)
 
 
 def _filter(plan: Filter, below: Leaving) -> Leaving:

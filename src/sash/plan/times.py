@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sash.plan.current_period import CurrentPeriod
-from sash.plan.nodes import Plan, Scan, SingleRow, Window, WindowKind, inputs, scans
+from sash.plan.nodes import Plan, Scan, SingleRow, Window, inputs, scans
 from sash.plan.rewrite import over_scans
 from sash.plan.time_predicate import TimePredicate
+from sash.plan.windows import UNBOUNDED
 
 Time = tuple[str, ...]  # the names of the streams, in order
 ASKED: Time = ("",)  # of a query that reads no stream, and asks for the time
@@ -30,7 +31,7 @@ def time_of(plan: Plan) -> Time:
 
 
 def _asks(plan: Plan) -> bool:
-    is_timed = isinstance(plan, Window) and plan.spec.kind is not WindowKind.UNBOUNDED
+    is_timed = isinstance(plan, Window) and plan.shape != UNBOUNDED
     return is_timed or isinstance(plan, TimePredicate | CurrentPeriod | SingleRow) or any(map(_asks, inputs(plan)))
 
 

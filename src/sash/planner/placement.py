@@ -46,7 +46,6 @@ from sash.plan.nodes import (
     TableChanges,
     Top,
     Window,
-    WindowKind,
     parts,
     scans,
 )
@@ -59,7 +58,7 @@ from sash.plan.times import Time, time_of
 from sash.plan.unnest import Unnest
 from sash.planner.distribution import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.planner.expiry import suit_the_pattern, tell_the_time, wait_for_input
-from sash.planner.local_specs import count_window, in_place, in_stream_order, signed, time_window
+from sash.planner.local_specs import in_place, in_stream_order, signed, window_over
 from sash.scalar.nodes import Column
 
 FEW = 1 << 16  # first rows that are worth finding on every shard before they are sent to one
@@ -174,11 +173,10 @@ class Placement:
         return replace(below, spec=in_place(plan, below, self._time))
 
     def _window(self, plan: Window, request: Request, at_least: int) -> Placed:
-        counts = plan.spec.kind is WindowKind.ROWS
-        below = self.place(plan.input, within(plan.spec.partition) if counts else request, at_least)
-        window = count_window(plan, below.spec) if counts else time_window(plan, below, self._time)
-        is_negative = self._expiry is Expiry.NEGATIVE and not counts
-        return replace(below, spec=signed(window) if is_negative else window)
+        shape = plan.shape
+        below = self.place(plan.input, request if shape.is_spread_anyhow else within(shape.partition), at_least)
+        window = window_over(plan, below, self._time)
+        return replace(below, spec=signed(window) if self._expiry is Expiry.NEGATIVE else window)
 
     def _project(self, plan: Project, request: Request, at_least: int) -> Placed:
         sources = [e.index if isinstance(e, Column) else None for e in plan.expressions]

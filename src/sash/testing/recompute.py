@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from sash.plan.nodes import WindowSpec
+from sash.plan.windows import WindowShape
 from sash.schema import BEGINNING, END, Schema
 from sash.testing.duckdb_sql import aggregates as oracle_aggregates
 from sash.testing.duckdb_sql import time_windows as oracle_time_windows
@@ -63,19 +63,19 @@ class Constant:
 class Windowed:
     """A stream seen through a window."""
 
-    def __init__(self, arrivals: Sequence[Arrival], schema: Schema, spec: WindowSpec) -> None:
+    def __init__(self, arrivals: Sequence[Arrival], schema: Schema, shape: WindowShape) -> None:
         self._arrivals = arrivals
-        self._spec = spec
+        self._shape = shape
         self._all = arrow([arrival.row for arrival in arrivals], schema)
 
     def instants(self) -> set[int]:
-        return instants(self._spec, self._arrivals)
+        return instants(self._shape, self._arrivals)
 
     def signature(self, now: int) -> Hashable:
-        return tuple(held(self._spec, self._arrivals, now))
+        return tuple(held(self._shape, self._arrivals, now))
 
     def table(self, now: int) -> pa.Table:
-        return self._all.take(pa.array(held(self._spec, self._arrivals, now), pa.int64()))
+        return self._all.take(pa.array(held(self._shape, self._arrivals, now), pa.int64()))
 
 
 class Recomputed:

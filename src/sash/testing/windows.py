@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sash.plan.nodes import WindowKind, WindowSpec
+from sash.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowShape
 from sash.testing.values import Row
 
 
@@ -26,46 +26,50 @@ class Arrival:
     row: Row
 
 
-def held(spec: WindowSpec, arrivals: Sequence[Arrival], now: int) -> list[int]:
+def held(shape: WindowShape, arrivals: Sequence[Arrival], now: int) -> list[int]:
     """The places, among the arrivals, of the rows that the window holds at `now`."""
     so_far = [place for place, arrival in enumerate(arrivals) if arrival.ts <= now]
-    match spec.kind:
-        case WindowKind.UNBOUNDED:
+    match shape:
+        case UnboundedWindow():
             return so_far
-        case WindowKind.NOW:
+        case NowWindow():
             return [place for place in so_far if arrivals[place].ts == now]
-        case WindowKind.ROWS:
-            return _last_rows(spec, arrivals, so_far)
-        case WindowKind.RANGE:
-            starts = [_enters(spec, arrivals[place].ts) for place in so_far]
-            return [place for place, start in zip(so_far, starts, strict=True) if start <= now < start + spec.size]
+        case RowsWindow():
+            return _last_rows(shape, arrivals, so_far)
+        case RangeWindow():
+            starts = [_enters(shape, arrivals[place].ts) for place in so_far]
+            return [place for place, start in zip(so_far, starts, strict=True) if start <= now < start + shape.size]
+        case _:
+            raise NotImplementedError(f"nobody has said what a {type(shape).__name__} holds")
 
 
-def _enters(spec: WindowSpec, ts: int) -> int:
-    return (ts // spec.slide + 1) * spec.slide if spec.slide else ts
+def _enters(shape: WindowShape, ts: int) -> int:
+    return (ts // shape.slide + 1) * shape.slide if shape.slide else ts
 
 
-def _last_rows(spec: WindowSpec, arrivals: Sequence[Arrival], so_far: list[int]) -> list[int]:
+def _last_rows(shape: WindowShape, arrivals: Sequence[Arrival], so_far: list[int]) -> list[int]:
     partitions: dict[Row, list[int]] = defaultdict(list)
     for place in so_far:
         row = arrivals[place].row
-        partitions[tuple(row[column] for column in spec.partition)].append(place)
-    return sorted(place for places in partitions.values() for place in _last(spec, places))
+        partitions[tuple(row[column] for column in shape.partition)].append(place)
+    return sorted(place for places in partitions.values() for place in _last(shape, places))
 
 
-def _last(spec: WindowSpec, places: list[int]) -> list[int]:
-    complete = len(places) // spec.slide * spec.slide if spec.slide else len(places)
-    return places[max(0, complete - spec.size) : complete]
+def _last(shape: WindowShape, places: list[int]) -> list[int]:
+    complete = len(places) // shape.slide * shape.slide if shape.slide else len(places)
+    return places[max(0, complete - shape.size) : complete]
 
 
-def instants(spec: WindowSpec, arrivals: Sequence[Arrival]) -> set[int]:
+def instants(shape: WindowShape, arrivals: Sequence[Arrival]) -> set[int]:
     """Every instant at which what the window holds may change."""
     times = {arrival.ts for arrival in arrivals}
-    match spec.kind:
-        case WindowKind.RANGE:
-            starts = {_enters(spec, ts) for ts in times}
-            return starts | {start + spec.size for start in starts}
-        case WindowKind.NOW:
+    match shape:
+        case RangeWindow():
+            starts = {_enters(shape, ts) for ts in times}
+            return starts | {start + shape.size for start in starts}
+        case NowWindow():
             return times | {ts + 1 for ts in times}
-        case _:
+        case RowsWindow() | UnboundedWindow():
             return times
+        case _:
+            raise NotImplementedError(f"nobody has said when a {type(shape).__name__} changes")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import TO_THE_FIRST_ROW, Lookback
-from sash.operators.spec import PortSpec, Signed, UnarySpec
+from sash.operators.spec import PortSpec, Signed, Spec, UnarySpec
 from sash.plan.patterns import Pattern
-from sash.schema import FOREVER, SECOND
+from sash.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowShape
+from sash.schema import FOREVER, MICROSECOND, SECOND
 
 if TYPE_CHECKING:
     from sash.operators.operator import Operator, OperatorContext
@@ -137,3 +138,28 @@ class PartitionWindowSpec(Signed, UnarySpec):
 
 def _alive(rows: Estimate, size: int) -> Estimate:
     return replace(rows, rows=rows.rate * size / SECOND, leaves=True)
+
+
+def window_spec(shape: WindowShape, rows: Spec) -> Spec:
+    """The operator of a window over rows."""
+    if type(shape) not in WINDOWS:
+        raise NotImplementedError(f"no operator is known for {type(shape).__name__}")
+    return WINDOWS[type(shape)](shape, rows)
+
+
+def _range(shape: WindowShape, rows: Spec) -> Spec:
+    return JumpingWindowSpec(rows, shape.size, shape.slide) if shape.slide else TimeWindowSpec(rows, shape.size)
+
+
+def _rows(shape: WindowShape, rows: Spec) -> Spec:
+    if shape.partition:
+        return PartitionWindowSpec(rows, shape.size, shape.partition)
+    return CountWindowSpec(rows, shape.size, shape.slide or 1)
+
+
+WINDOWS: Mapping[type[WindowShape], Callable[[WindowShape, Spec], Spec]] = {
+    RangeWindow: _range,
+    RowsWindow: _rows,
+    NowWindow: lambda shape, rows: TimeWindowSpec(rows, MICROSECOND),
+    UnboundedWindow: lambda shape, rows: TimeWindowSpec(rows, FOREVER),
+}

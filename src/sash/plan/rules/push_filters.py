@@ -35,7 +35,6 @@ from sash.plan.nodes import (
     Project,
     Top,
     Window,
-    WindowKind,
     inputs,
     parts,
     scans,
@@ -177,10 +176,9 @@ class _Sinking:
         return filtered(replace(plan, input=self._under(plan.input, moved)), above)
 
     def _under_window(self, plan: Window, conditions: Conditions) -> Plan:
-        keys = set(plan.spec.partition)
-        below, above = parted(conditions, lambda condition: True)
-        if plan.spec.kind is WindowKind.ROWS:
-            below, above = parted(conditions, lambda c: bool(keys) and read(c) <= keys and not reads_doubles(c))
+        # Equal keys may be different doubles: 0.0 and -0.0 are in one partition.
+        is_keyed = bool(plan.shape.partition)
+        below, above = parted(conditions, lambda c: plan.shape.lets_through(read(c)) and not (is_keyed and reads_doubles(c)))
         return filtered(self._windowed(plan, below), above)
 
     def _windowed(self, plan: Window, conditions: Conditions) -> Plan:

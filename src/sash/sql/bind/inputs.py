@@ -18,8 +18,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.plan.nodes import Deletions, Insertions, Plan, Scan, Snapshots, Stream, Window, WindowKind, WindowSpec
+from sash.plan.nodes import Deletions, Insertions, Plan, Scan, Snapshots, Stream, Window
 from sash.plan.streams import Stamp, StreamSpec
+from sash.plan.windows import UNBOUNDED, WindowShape
 from sash.schema import Schema
 from sash.sql.bind.context import Context
 from sash.sql.bind.projections import rename
@@ -66,18 +67,18 @@ def bind_stream(node: exp.Expr, context: Context, bind_query: BindQuery) -> Inpu
 def windowed(stream: Stream, window: WindowClause | None, label: str) -> Window:
     """A stream cut to a window; without one it is all kept."""
     if window is None:
-        return Window(stream, WindowSpec(WindowKind.UNBOUNDED))
-    return Window(stream, window_spec(window, stream.schema, label))
+        return Window(stream, UNBOUNDED)
+    return Window(stream, window_shape(window, stream.schema, label))
 
 
-def window_spec(window: WindowClause, schema: Schema, label: str) -> WindowSpec:
+def window_shape(window: WindowClause, schema: Schema, label: str) -> WindowShape:
     """A window whose columns are found in the schema of what it cuts."""
     lower = [name.lower() for name in schema.names]
     for name in window.partition:
         if name.text.lower() not in lower:
             raise fault(name, f'unknown column "{name}" in {label}', f"columns are: {choices(schema.names)}")
     partition = tuple(lower.index(name.text.lower()) for name in window.partition)
-    return WindowSpec(window.kind, window.size, window.slide, partition)
+    return window.shape(window.size, window.slide, partition)
 
 
 def _bare(node: exp.Expr, context: Context, bind_query: BindQuery) -> Input:

@@ -137,4 +137,4 @@ def _minus(left: Part, step: Step) -> Part:
 def _has_positions(plan: Plan, keys: tuple[int, ...]) -> bool:
     """Whether rows of a key come in the order of their stream, on however many shards; all else is derived."""
     is_window = isinstance(plan, Window) and isinstance(plan.input, Scan)
-    return is_window and (not plan.spec.partition or plan.spec.partition == keys)  # type: ignore[union-attr]
+    return is_window and (not plan.shape.partition or plan.shape.partition == keys)  # type: ignore[union-attr]

@@ -25,12 +25,11 @@ from sash.plan.nodes import (
     Scan,
     SingleRow,
     Window,
-    WindowKind,
-    WindowSpec,
     parts,
     scans,
 )
 from sash.plan.rewrite import read_through, replaced
+from sash.plan.windows import NowWindow
 from sash.scalar.nodes import Literal
 from sash.schema import BOOLEAN, Schema
 from sash.sql.catalog import Catalog, ViewDefinition
@@ -80,7 +79,7 @@ def _has_single_rows(plan: Plan) -> bool:
 def _nothing(scan: Scan, schema: Schema) -> Plan:
     """No row of a stream or table, in the columns of another schema."""
     nulls = tuple(Literal(None, type_) for type_ in schema.types)
-    now = scan if scan.is_table else Window(scan, WindowSpec(WindowKind.NOW))
+    now = scan if scan.is_table else Window(scan, NowWindow())
     return Project(Filter(now, Literal(False, BOOLEAN)), nulls, schema.names)
 
 

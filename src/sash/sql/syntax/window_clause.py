@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sash.plan.nodes import WindowKind
+from sash.plan.windows import SHAPES, Measure, RangeWindow, UnboundedWindow, WindowShape
 from sash.sql.syntax.cursor import Cursor
 from sash.sql.syntax.durations import duration
 from sash.sql.syntax.text_positions import Name, Place, fault
 
-FORMS = (
-    "windows are: [RANGE 5 MINUTES], [RANGE 5 MINUTES SLIDE 1 MINUTE], [ROWS 100], [ROWS 100 SLIDE 10], "
-    "[PARTITION BY k ROWS 10], [NOW], [UNBOUNDED]"
-)
+FORMS = f"windows are: {', '.join(example for shape in SHAPES for example in shape.examples)}"
 
 
 @dataclass(frozen=True)
@@ -20,7 +17,7 @@ class WindowClause:
     """A window whose columns are still names."""
 
     place: Place
-    kind: WindowKind
+    shape: type[WindowShape]
     size: int = 0
     slide: int = 0
     partition: tuple[Name, ...] = ()
@@ -31,10 +28,10 @@ def bracketed_window(cursor: Cursor) -> WindowClause:
     start = cursor.index
     cursor.expect("[")
     partition = _partition(cursor)
-    kind, size, slide = _extent(cursor)
+    shape, size, slide = _extent(cursor)
     if not cursor.accept("]"):
         raise fault(cursor.current or cursor.last, "this window does not end here as it should", FORMS)
-    return _checked(WindowClause(_from(cursor, start), kind, size, slide, partition))
+    return _checked(WindowClause(_from(cursor, start), shape, size, slide, partition))
 
 
 def trailing_window(cursor: Cursor) -> WindowClause:
@@ -43,7 +40,7 @@ def trailing_window(cursor: Cursor) -> WindowClause:
     cursor.expect("WINDOW")
     size = duration(cursor)
     slide = duration(cursor) if cursor.accept("SLIDE") else 0
-    return _checked(WindowClause(_from(cursor, start), WindowKind.RANGE, size, slide))
+    return _checked(WindowClause(_from(cursor, start), RangeWindow, size, slide))
 
 
 def _partition(cursor: Cursor) -> tuple[Name, ...]:
@@ -55,18 +52,20 @@ def _partition(cursor: Cursor) -> tuple[Name, ...]:
     return tuple(names)
 
 
-def _extent(cursor: Cursor) -> tuple[WindowKind, int, int]:
-    if cursor.accept("NOW"):
-        return WindowKind.NOW, 0, 0
-    if cursor.accept("UNBOUNDED") or cursor.accept("RANGE", "UNBOUNDED"):
-        return WindowKind.UNBOUNDED, 0, 0
-    if cursor.accept("RANGE"):
-        size = duration(cursor)
-        return WindowKind.RANGE, size, duration(cursor) if cursor.accept("SLIDE") else 0
-    if cursor.accept("ROWS"):
-        rows = _rows(cursor)
-        return WindowKind.ROWS, rows, _rows(cursor) if cursor.accept("SLIDE") else 0
+def _extent(cursor: Cursor) -> tuple[type[WindowShape], int, int]:
+    if cursor.accept("RANGE", "UNBOUNDED"):
+        return UnboundedWindow, 0, 0
+    for shape in SHAPES:
+        if cursor.accept(*shape.words.split()):
+            size = _measured(cursor, shape.measure)
+            return shape, size, _measured(cursor, shape.measure) if shape.can_slide and cursor.accept("SLIDE") else 0
     raise fault(cursor.current or cursor.last, "this is not a window", FORMS)
+
+
+def _measured(cursor: Cursor, measure: Measure) -> int:
+    if measure is Measure.NOTHING:
+        return 0
+    return duration(cursor) if measure is Measure.TIME else _rows(cursor)
 
 
 def _rows(cursor: Cursor) -> int:
@@ -81,10 +80,14 @@ def _from(cursor: Cursor, start: int) -> Place:
 
 
 def _checked(window: WindowClause) -> WindowClause:
-    if window.partition and window.kind is not WindowKind.ROWS:
-        raise fault(window.place, "PARTITION BY needs a window of ROWS", "write [PARTITION BY k ROWS 10]")
+    if window.partition and not window.shape.can_partition:
+        raise fault(window.place, f"PARTITION BY needs a window of {_partitioned()}", "write [PARTITION BY k ROWS 10]")
     if window.partition and window.slide:
         raise fault(window.place, "PARTITION BY with SLIDE is not supported yet")
     if window.slide and window.size % window.slide:
         raise fault(window.place, "the size of a window must be a multiple of its SLIDE")
     return window
+
+
+def _partitioned() -> str:
+    return " or ".join(shape.words for shape in SHAPES if shape.can_partition)

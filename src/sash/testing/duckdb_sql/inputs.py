@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sash.plan.nodes import Pairing, WindowSpec
+from sash.plan.nodes import Pairing
+from sash.plan.windows import WindowShape
 from sash.sql.syntax.statements import ParsedQuery
 from sash.testing.duckdb_sql.time import AskedTime
 
@@ -19,7 +20,7 @@ class OracleInput:
 
     position: int
     name: str | None
-    window: WindowSpec | None
+    window: WindowShape | None
     query: ParsedQuery | None = None
     reads: str = "ISTREAM"
     sequence: OracleSequence | None = None

@@ -21,11 +21,11 @@ from sqlglot.parsers.spark import SparkParser
 
 from sash.errors import SashError
 from sash.plan import nodes
-from sash.plan.nodes import WindowKind, WindowSpec
 from sash.plan.streams import StreamSpec
+from sash.plan.windows import UNBOUNDED
 from sash.schema import Schema
 from sash.sql.bind import bind
-from sash.sql.bind.inputs import window_spec
+from sash.sql.bind.inputs import window_shape
 from sash.sql.bind.named_windows import spread_windows, write_out_windows
 from sash.sql.catalog import Catalog
 from sash.sql.macros import expand_macros
@@ -41,8 +41,6 @@ from sash.testing.duckdb_sql.order import break_ties, break_ties_of_answer
 from sash.testing.duckdb_sql.scalars import take_only_rows
 from sash.testing.duckdb_sql.time import CALL, asked_time, mark_time
 from sash.testing.duckdb_sql.time_windows import spell_time_windows
-
-_UNBOUNDED = WindowSpec(WindowKind.UNBOUNDED)
 
 
 class _Standard(Spark):
@@ -149,7 +147,7 @@ class _Rewriter:
         text = text.join(_table("input_1", names[1]), on=on.copy())
         sequence = OracleSequence(left, right, _duckdb(text), pairing_of(join), within_of(join))
         window = window_of(join) or around.window
-        spec = _UNBOUNDED if window is None else window_spec(window, self._pairs(first, join, around), "sequence")
+        spec = UNBOUNDED if window is None else window_shape(window, self._pairs(first, join, around), "sequence")
         for table, is_right in ((first, False), (join.this, True)):
             self._replace(table, _name(table), OracleInput(
                 len(self.inputs), None, spec, sequence=sequence, is_right=is_right
@@ -171,7 +169,7 @@ class _Rewriter:
     def _stream(self, node: exp.Expr, around: _Around) -> OracleInput:
         """An input as a stream: all of it."""
         item = self._lone(node, around)
-        return OracleInput(0, item.name, item.window or _UNBOUNDED, item.query, item.reads)
+        return OracleInput(0, item.name, item.window or UNBOUNDED, item.query, item.reads)
 
     def _lone(self, node: exp.Expr, around: _Around) -> OracleInput:
         """An input by itself, for a sequence or MINUS."""
@@ -182,7 +180,7 @@ class _Rewriter:
         inner = node.this if isinstance(node, exp.Subquery) else _body(around.named[node.name.lower()])
         query = ParsedQuery(_closed(inner, around), self.whole.source)
         window = window_of(node)
-        spec = None if window is None else window_spec(window, bind(query, self.catalog).schema, "input")
+        spec = None if window is None else window_shape(window, bind(query, self.catalog).schema, "input")
         return OracleInput(len(self.inputs), None, spec, query)
 
     def _part(self, node: exp.Expr, around: _Around) -> None:
@@ -209,18 +207,18 @@ class _Rewriter:
             schema, is_stream = entry.schema, not entry.is_table
         else:
             schema, is_stream = entry.plan.schema, False
-        spec = _UNBOUNDED if is_stream else None
+        spec = UNBOUNDED if is_stream else None
         if chosen := window or (around.window if is_stream else None):
-            spec = window_spec(chosen, schema, "input")
+            spec = window_shape(chosen, schema, "input")
         return OracleInput(len(self.inputs), entry.name, spec)
 
     def _of(self, node: StreamOf, around: _Around) -> OracleInput:
         """ISTREAM and its like: a stream of the query that selects all of its argument."""
         query = ParsedQuery(_closed(exp.select("*").from_(node.this.copy()), around), self.whole.source)
         window = window_of(node) or around.window
-        spec = _UNBOUNDED
+        spec = UNBOUNDED
         if window is not None:
-            spec = window_spec(window, bind(query, self.catalog).schema, "input")
+            spec = window_shape(window, bind(query, self.catalog).schema, "input")
         return OracleInput(len(self.inputs), None, spec, query, stream_kind(node))
 
     def _replace(self, node: exp.Expr, name: str, item: OracleInput) -> None:

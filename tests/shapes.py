@@ -51,6 +51,15 @@ BASIC = (
     _shape("rows_slide", "SELECT bidder, price FROM bids [ROWS 6 SLIDE 2]"),
     _shape("partitioned", "SELECT * FROM bids [PARTITION BY bidder ROWS 2]"),
     _shape("partitioned_two", "SELECT bidder, auction, price FROM bids [PARTITION BY auction, bidder ROWS 1]"),
+    _shape("session", "SELECT * FROM bids [SESSION GAP 2 SECONDS]"),
+    _shape("session_keys", "SELECT * FROM bids [PARTITION BY bidder SESSION GAP 3 SECONDS]"),
+    _shape("session_groups", "SELECT bidder, COUNT(*) AS n, MAX(price) AS m FROM bids [PARTITION BY bidder, auction SESSION GAP 4 SECONDS] "
+           "WHERE price > 1 GROUP BY bidder"),
+    _shape("session_join", "SELECT a.seller, b.bidder FROM asks [PARTITION BY auction SESSION GAP 5 SECONDS] a "
+           "JOIN bids [RANGE 4 SECONDS] b ON a.auction = b.auction"),
+    _shape("session_of_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
+           "SELECT n, COUNT(*) AS c FROM INNER [PARTITION BY bidder SESSION GAP 1 SECONDS] GROUP BY n"),
+    _shape("session_filtered", "SELECT bidder FROM bids [PARTITION BY bidder SESSION GAP 3 SECONDS] WHERE bidder = 'ann'"),
     _shape("group", "SELECT auction, COUNT(*) AS n, SUM(price) AS s, AVG(price) AS a, MIN(price) AS lo, MAX(bidder) AS hi "
            "FROM bids [RANGE 8 SECONDS] GROUP BY auction"),
     _shape("null_keys", "SELECT bidder, tag, COUNT(*) AS n, COUNT(price) AS p FROM bids [RANGE 8 SECONDS] GROUP BY bidder, tag"),

@@ -34,6 +34,7 @@ QUERIES = (
     "SELECT a.v, t.name FROM a [ROWS 2] JOIN t ON a.k = t.k",
     "SELECT a.k, a.v FROM a [RANGE 2 SECONDS] MINUS b [RANGE 3 SECONDS] ON a.k = b.k",
     "SELECT * FROM a [RANGE 4 SECONDS SLIDE 2 SECONDS]",
+    "SELECT k, v FROM a [PARTITION BY k SESSION GAP 2 SECONDS]",
     "SELECT a.v, b.v AS w FROM a [RANGE 2 SECONDS] "
     "ASOF JOIN b [RANGE 3 SECONDS] ON a.k = b.k AND a.ts >= b.ts",
     "SELECT k, v FROM a WHERE ts > NOW() - INTERVAL 2 SECONDS",

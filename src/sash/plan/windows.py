@@ -12,7 +12,7 @@ from enum import Enum
 from typing import ClassVar
 
 from sash.plan.expression_text import duration_text
-from sash.plan.patterns import NEVER, Leaving, Pattern, by_count, by_key, in_time
+from sash.plan.patterns import NEVER, STRICT, Leaving, Pattern, by_count, by_key, in_time
 from sash.schema import MICROSECOND
 
 
@@ -137,5 +137,25 @@ class UnboundedWindow(WindowShape):
         return True
 
 
-SHAPES: tuple[type[WindowShape], ...] = (RangeWindow, RowsWindow, NowWindow, UnboundedWindow)
+@dataclass(frozen=True)
+class SessionGapWindow(WindowShape):
+    """The rows of the session that is open, of all or of every partition: no two neighbours are `size` microseconds apart."""
+
+    words = "SESSION GAP"
+    measure = Measure.TIME
+    can_partition = True
+    examples = ("[SESSION GAP 30 SECONDS]", "[PARTITION BY k SESSION GAP 30 SECONDS]")
+    goes_by_time = True
+    is_spread_anyhow = False
+
+    def leaving(self, stream: object) -> Leaving:
+        """A row that comes lets all others of its session stay longer."""
+        return STRICT
+
+    def lets_through(self, columns: Set[int]) -> bool:
+        """A row that is hidden would still keep its session open, unless all of its partition are hidden."""
+        return bool(self.partition) and columns <= set(self.partition)
+
+
+SHAPES: tuple[type[WindowShape], ...] = (RangeWindow, RowsWindow, NowWindow, UnboundedWindow, SessionGapWindow)
 UNBOUNDED: WindowShape = UnboundedWindow()

@@ -4,6 +4,7 @@
     RANGE w SLIDE s   a row enters at the end E of its basic window [i*s, (i+1)*s), and is held in [E, E + w)
     ROWS n            the last n rows, by timestamp, then by position; with PARTITION BY, the last n of each partition
     ROWS n SLIDE m    the last n / m complete basic windows of m rows each
+    SESSION GAP g     the rows since the last gap of g between two neighbours, until g after the last one; or of each partition
     NOW               rows with ts = now
     UNBOUNDED         all rows so far
 """
@@ -14,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sash.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowShape
+from sash.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionGapWindow, UnboundedWindow, WindowShape
 from sash.testing.values import Row
 
 
@@ -39,6 +40,8 @@ def held(shape: WindowShape, arrivals: Sequence[Arrival], now: int) -> list[int]
         case RangeWindow():
             starts = [_enters(shape, arrivals[place].ts) for place in so_far]
             return [place for place, start in zip(so_far, starts, strict=True) if start <= now < start + shape.size]
+        case SessionGapWindow():
+            return _open_sessions(shape, arrivals, so_far, now)
         case _:
             raise NotImplementedError(f"nobody has said what a {type(shape).__name__} holds")
 
@@ -53,6 +56,18 @@ def _last_rows(shape: WindowShape, arrivals: Sequence[Arrival], so_far: list[int
         row = arrivals[place].row
         partitions[tuple(row[column] for column in shape.partition)].append(place)
     return sorted(place for places in partitions.values() for place in _last(shape, places))
+
+
+def _open_sessions(shape: WindowShape, arrivals: Sequence[Arrival], so_far: list[int], now: int) -> list[int]:
+    """Of every partition the rows since the last gap, unless it is longer than that since the last one."""
+    sessions: dict[Row, list[int]] = defaultdict(list)
+    for place in so_far:
+        row = arrivals[place].row
+        session = sessions[tuple(row[column] for column in shape.partition)]
+        if session and arrivals[place].ts - arrivals[session[-1]].ts >= shape.size:
+            session.clear()
+        session.append(place)
+    return sorted(p for session in sessions.values() if now < arrivals[session[-1]].ts + shape.size for p in session)
 
 
 def _last(shape: WindowShape, places: list[int]) -> list[int]:
@@ -71,5 +86,7 @@ def instants(shape: WindowShape, arrivals: Sequence[Arrival]) -> set[int]:
             return times | {ts + 1 for ts in times}
         case RowsWindow() | UnboundedWindow():
             return times
+        case SessionGapWindow():
+            return times | {ts + shape.size for ts in times}
         case _:
             raise NotImplementedError(f"nobody has said when a {type(shape).__name__} changes")

@@ -11,13 +11,14 @@ from sash.operators.estimate import Estimate
 from sash.operators.lookback import TO_THE_FIRST_ROW, Lookback
 from sash.operators.spec import PortSpec, Signed, Spec, UnarySpec
 from sash.plan.patterns import Pattern
-from sash.plan.windows import NowWindow, RangeWindow, RowsWindow, UnboundedWindow, WindowShape
+from sash.plan.windows import NowWindow, RangeWindow, RowsWindow, SessionGapWindow, UnboundedWindow, WindowShape
 from sash.schema import FOREVER, MICROSECOND, SECOND
 
 if TYPE_CHECKING:
     from sash.operators.operator import Operator, OperatorContext
 
-COUNT_WINDOW, PARTITION_WINDOW, JUMP = 250.0, 700.0, 150.0  # the price of a row
+COUNT_WINDOW, PARTITION_WINDOW, JUMP, SESSION = 250.0, 700.0, 150.0, 900.0  # the price of a row
+GAPS_OF_A_SESSION = 3  # a guess
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,30 @@ class PartitionWindowSpec(Signed, UnarySpec):
         return PartitionWindow(self, context)
 
 
+@dataclass(frozen=True)
+class SessionWindowSpec(Signed, UnarySpec):
+    """The rows of the open session of every key; they leave together, `gap` after the last of them."""
+
+    gap: int
+    columns: tuple[int, ...]
+
+    keeps = "open sessions with their rows, per key"
+    lookback = TO_THE_FIRST_ROW
+    needs_exact_departures = False
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        """A session lasts a few gaps."""
+        return _alive(inputs[0], GAPS_OF_A_SESSION * self.gap)
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        return Cost(inputs[0].changes * SESSION, output.rows)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.windows.session import SessionWindow
+
+        return SessionWindow(self, context)
+
+
 def _alive(rows: Estimate, size: int) -> Estimate:
     return replace(rows, rows=rows.rate * size / SECOND, leaves=True)
 
@@ -162,4 +187,5 @@ WINDOWS: Mapping[type[WindowShape], Callable[[WindowShape, Spec], Spec]] = {
     RowsWindow: _rows,
     NowWindow: lambda shape, rows: TimeWindowSpec(rows, MICROSECOND),
     UnboundedWindow: lambda shape, rows: TimeWindowSpec(rows, FOREVER),
+    SessionGapWindow: lambda shape, rows: SessionWindowSpec(rows, shape.size, shape.partition),
 }

@@ -28,7 +28,7 @@ PIECE = 40  # rows in a push
 HOUR = timedelta(hours=1)
 STORES = ("sash.stores.", *(
     f"sash.operators.{name}" for name in (
-        "windows.partitions", "expiry.calendar", "expiry.message_stores", "join.merging_log", "group_by.groups", "group_by.sliding_groups",
+        "windows.partitions", "windows.session", "expiry.calendar", "expiry.message_stores", "join.merging_log", "group_by.groups", "group_by.sliding_groups",
         "distinct.store", "sequence.waiting", "over.scratch",
     )
 ))  # fmt: skip
@@ -140,7 +140,10 @@ def test_rows_that_nothing_can_change_any_more_are_not_held() -> None:
     assert all_held(db) == {} and len(db.view(shape.name)) == 0
 
 
-@pytest.mark.parametrize("shape", TIMED, ids=lambda shape: shape.name)
+BOUNDED = [shape for shape in TIMED if shape.name != "session"]  # rows come without a gap here, so one of all keys never ends
+
+
+@pytest.mark.parametrize("shape", BOUNDED, ids=lambda shape: shape.name)
 def test_state_is_bounded_by_the_windows(shape: Shape) -> None:
     """Arrays double, so a longer run may find one that was just not full; never more."""
     db = connect(shape)

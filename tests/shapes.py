@@ -59,7 +59,7 @@ BASIC = (
            "JOIN bids [RANGE 4 SECONDS] b ON a.auction = b.auction"),
     _shape("session_of_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
            "SELECT n, COUNT(*) AS c FROM INNER [PARTITION BY bidder SESSION GAP 1 SECONDS] GROUP BY n"),
-    _shape("session_filtered", "SELECT bidder FROM bids [PARTITION BY bidder SESSION GAP 3 SECONDS] WHERE bidder = 'ann'"),
+    _shape("session_filtered", "SELECT bidder FROM bids [PARTITION BY bidder SESSION GAP 3 SECONDS] WHERE bidder <> 'ann'"),
     _shape("group", "SELECT auction, COUNT(*) AS n, SUM(price) AS s, AVG(price) AS a, MIN(price) AS lo, MAX(bidder) AS hi "
            "FROM bids [RANGE 8 SECONDS] GROUP BY auction"),
     _shape("null_keys", "SELECT bidder, tag, COUNT(*) AS n, COUNT(price) AS p FROM bids [RANGE 8 SECONDS] GROUP BY bidder, tag"),

@@ -15,7 +15,11 @@ Where the seed stops, the rules go on:
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from sash.interned import remembered
+from sash.plan.as_of import AsOf
+from sash.plan.current_period import CurrentPeriod
 from sash.plan.nodes import (
     Aggregate,
     Combination,
@@ -29,12 +33,15 @@ from sash.plan.nodes import (
     Scan,
     SingleRow,
     Stream,
+    TableChanges,
     Top,
     Window,
 )
+from sash.plan.over import Over
 from sash.plan.patterns import NEVER, STRICT, Leaving, Pattern, Signal, by_count, by_key, in_time
 from sash.plan.streams import Updates
 from sash.plan.tables import is_non_retroactive
+from sash.plan.time_predicate import TimePredicate
 from sash.plan.unnest import Unnest
 from sash.scalar.nodes import Column, columns
 
@@ -66,7 +73,11 @@ def leaving(plan: Plan) -> Leaving:
         return NEVER
     if isinstance(plan, Unnest):
         return NEVER if leaving(plan.input) == NEVER else STRICT
-    return _negation() if isinstance(plan, Minus) else STRICT
+    if isinstance(plan, Minus):
+        return _negation()
+    if isinstance(plan, TableChanges | AsOf | Over | TimePredicate | CurrentPeriod):
+        return STRICT  # other rows, or time, change what a row shows
+    assert_never(plan)
 
 
 def _stream(plan: Stream) -> Leaving:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from sash.operators.expiry.spec import ExpireSpec
 from sash.operators.filter.spec import FilterSpec
 from sash.operators.spec import PortSpec, Spec
@@ -28,7 +30,11 @@ def in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, placed: P
         return EmitSpec(signed(below), time_port(placed.level, time), plan.period)
     if isinstance(plan, Insertions):
         return InsertionsSpec(signed(below))
-    return DeletionsSpec(signed(below)) if isinstance(plan, Deletions) else SnapshotsSpec(signed(below))
+    if isinstance(plan, Deletions):
+        return DeletionsSpec(signed(below))
+    if isinstance(plan, Snapshots):
+        return SnapshotsSpec(signed(below))
+    assert_never(plan)
 
 
 def window_over(plan: Window, below: Placed, time: Time) -> Spec:

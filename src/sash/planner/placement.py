@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
+from typing import assert_never
 
 from sash.errors import SashError
 from sash.operators.as_of.spec import AsOfSpec
@@ -35,6 +36,10 @@ from sash.plan.nodes import (
     Aggregate,
     Combination,
     Combine,
+    Deletions,
+    Emit,
+    Filter,
+    Insertions,
     Join,
     Minus,
     Plan,
@@ -168,9 +173,11 @@ class Placement:
             return self._aggregate(plan, at_least)
         if isinstance(plan, SingleRow):
             return Placed(single_row(at_least), at_least, ((),))
-        # What is shown at an instant depends on the rows of all shards.
-        below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
-        return replace(below, spec=in_place(plan, below, self._time))
+        if isinstance(plan, Filter | Insertions | Deletions | Snapshots | Emit):
+            # What is shown at an instant depends on the rows of all shards.
+            below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
+            return replace(below, spec=in_place(plan, below, self._time))
+        assert_never(plan)
 
     def _window(self, plan: Window, request: Request, at_least: int) -> Placed:
         shape = plan.shape

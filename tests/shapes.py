@@ -59,6 +59,14 @@ BASIC = (
            "JOIN bids [RANGE 4 SECONDS] b ON a.auction = b.auction"),
     _shape("session_of_view", "SELECT bidder, COUNT(*) AS n FROM bids [RANGE 5 SECONDS] GROUP BY bidder",
            "SELECT n, COUNT(*) AS c FROM INNER [PARTITION BY bidder SESSION GAP 1 SECONDS] GROUP BY n"),
+    _shape("by_session", "SELECT bidder, SESSION_START(ts, INTERVAL 2 SECONDS) AS a, SESSION_END(ts, INTERVAL 2 SECONDS) AS b, COUNT(*) AS n, "
+           "SUM(price) AS p FROM bids [RANGE 20 SECONDS] GROUP BY bidder, SESSION_WINDOW(ts, INTERVAL 2 SECONDS)"),
+    _shape("by_session_of_all", "SELECT session_window(ts, '3 seconds') AS a, COUNT(*) AS n FROM bids GROUP BY session_window(ts, '3 seconds')"),
+    _shape("by_session_of_few", "SELECT auction, session_end(ts, '1 second') AS e, COUNT(*) AS n, MIN(bidder) AS b FROM bids [ROWS 9] x "
+           "WHERE price > 1 GROUP BY auction, session_window(ts, '1 second') HAVING COUNT(*) > 1"),
+    _shape("by_session_of_rest", "SELECT k, session_window(ts, '2 seconds') AS a, COUNT(*) AS n FROM "
+           "(SELECT ts, bidder AS k FROM bids [RANGE 9 SECONDS] EXCEPT SELECT ts, seller AS k FROM asks [RANGE 5 SECONDS]) "
+           "GROUP BY k, session_window(ts, '2 seconds')"),
     _shape("session_filtered", "SELECT bidder FROM bids [PARTITION BY bidder SESSION GAP 3 SECONDS] WHERE bidder <> 'ann'"),
     _shape("group", "SELECT auction, COUNT(*) AS n, SUM(price) AS s, AVG(price) AS a, MIN(price) AS lo, MAX(bidder) AS hi "
            "FROM bids [RANGE 8 SECONDS] GROUP BY auction"),

@@ -15,7 +15,7 @@ OPERATORS = {
     "add", "subtract", "multiply", "divide", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
     "null_safe_equal", "and", "or", "not", "is_null", "is_not_null", "is_true", "is_false", "in", "case", "cast", "try_cast", "only_row",
     "add_interval", "subtract_interval", "add_months_interval", "subtract_timestamps", "count_from", "count_after", "period_from",
-    "period_after",
+    "period_after", "start of session", "end of session",
 }  # fmt: skip
 HEAD = """# Functions
 
@@ -63,6 +63,11 @@ how long rows live says the window of the input, as in `TUMBLE(bids [RANGE 1 DAY
 
 `GROUP BY TUMBLE(ts, size)` groups by windows directly; `TUMBLE_START` and `TUMBLE_END` of the same arguments are their bounds. So with
 `HOP`, `HOP_START` and `HOP_END`.
+
+`GROUP BY SESSION_WINDOW(ts, gap)` groups by sessions: rows that agree on the other keys, no two neighbours `gap` or more apart.
+`SESSION_START` and `SESSION_END` of the same arguments are their bounds; the end is that of the last row and the gap. It works over
+any relation, tables, joins and EXCEPT too: a row that leaves may split a session, one that comes may make one of two. A *window* that
+holds the session that is open is `[SESSION GAP g]`.
 """
 
 ARRAYS = """`ARRAY<type>`, or `type[]`, holds any number of values of a type, NULLs among them. `a[0]` is the first, as in Spark; the functions

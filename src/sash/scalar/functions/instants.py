@@ -22,7 +22,7 @@ from sash.scalar.coercion import Arguments, Mismatch
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, constant, fixed
 from sash.scalar.nodes import Call
-from sash.schema import BIGINT, SECOND, STRING, Type
+from sash.schema import BIGINT, SECOND, STRING, TIMESTAMP, Type
 
 FARTHEST = 2**62
 EXACT = 2.0**53  # up to here every integer is a DOUBLE
@@ -101,7 +101,17 @@ def _next_months(instants: Numbers, months: int) -> Numbers:
 
 _NUMBER, _INSTANT = "a number and a unit in microseconds", "an instant and a unit"
 
+# The bounds of a row's session: no function of the row alone. GROUP BY makes values of them (`sql/bind/session_groups.py`).
+SESSION_START, SESSION_END = "start of session", "end of session"
+
+
+def _of_a_group(frame: Frame, call: Call) -> pa.Array:
+    raise NotImplementedError(f"{call.function} is known of groups only")
+
+
 FUNCTIONS = (
+    Function((SESSION_START,), "a TIMESTAMP and a gap", fixed(TIMESTAMP, TIMESTAMP, BIGINT), _of_a_group),
+    Function((SESSION_END,), "a TIMESTAMP and a gap", fixed(TIMESTAMP, TIMESTAMP, BIGINT), _of_a_group),
     Function(("count_from",), _NUMBER, _count_rule, _counted(False)),
     Function(("count_after",), _NUMBER, _count_rule, _counted(True)),
     Function(("period_from",), _INSTANT, _period_rule, _period(False)),

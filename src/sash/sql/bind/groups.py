@@ -27,6 +27,7 @@ from sash.sql.bind.items import Item
 from sash.sql.bind.joins import Part
 from sash.sql.bind.projections import rename, union
 from sash.sql.bind.scope import Scope
+from sash.sql.bind.session_groups import with_sessions
 from sash.sql.bind.subquery_references import is_asked
 from sash.sql.syntax.text_positions import fault
 
@@ -112,10 +113,11 @@ def make_groups(
 
 def aggregate(part: Part, groups: Groups) -> Plan:
     """The groups of the joined inputs."""
-    part, bound = with_numbers(part, groups.keys, groups.calls.calls)
-    plan, places = _with_columns(part, [*groups.keys, *(argument for call in bound for argument in call.arguments)])
+    part, named = with_sessions(part, groups.keys)
+    part, bound = with_numbers(part, named, groups.calls.calls)
+    plan, places = _with_columns(part, [*named, *(argument for call in bound for argument in call.arguments)])
     calls = list(enumerate(call.placed(places) for call in bound))
-    keys, width = tuple(places[key] for key in groups.keys), len(groups.keys)
+    keys, width = tuple(places[key] for key in named), len(named)
     modes = [(place, call) for place, call in calls if call.function in MODES]
     others = tuple(call for place, call in calls if (place, call) not in modes)
     names = (*groups.names[:width], *(groups.names[width + place] for place, call in calls if call in others))

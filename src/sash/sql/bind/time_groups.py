@@ -1,21 +1,24 @@
-"""Windows of time as keys: what GROUP BY TUMBLE and GROUP BY HOP mean, written out in place.
+"""Windows of time as keys: what GROUP BY TUMBLE, HOP and SESSION_WINDOW mean, written out in place.
 
     TUMBLE(ts, size [, offset])          the start of the row's window; TUMBLE_START is the same, TUMBLE_END its end
     HOP(ts, slide, size [, offset])      the start of one of its windows: the query joins its rows with all of them
+    SESSION_WINDOW(ts, gap)              the start of its session; SESSION_START is the same, SESSION_END its end: both are keys
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from sqlglot import exp
 
+from sash.scalar.functions.instants import SESSION_END, SESSION_START
 from sash.sql.bind.time_windows import Lengths, length, offset
 from sash.sql.syntax.text_positions import fault
 
 _KINDS = ("tumble", "hop")
 _ENDS = ("", "_start", "_end")
 _CALLS = {kind + end: kind for kind in _KINDS for end in _ENDS}
+_SESSIONS = {"session_window": SESSION_START, "session_start": SESSION_START, "session_end": SESSION_END}
 _STARTS, _START = "_windows_of_time", "_start"
 _CLAUSES = ("expressions", "group", "having", "order", "qualify")
 
@@ -24,6 +27,7 @@ def write_out_time_groups(select: exp.Select) -> None:
     """Calls of these functions become plain expressions; HOP is a join more."""
     if select.args.get("group") is None:
         return
+    _write_out_sessions(select)
     hops: dict[str, exp.Expr] = {}
     for call in list(_calls(select)):
         name = call.name.lower()
@@ -44,12 +48,45 @@ def write_out_time_groups(select: exp.Select) -> None:
         select.set("joins", [*(select.args.get("joins") or ()), exp.Join(this=lateral, kind="CROSS")])
 
 
-def _calls(select: exp.Select) -> Iterator[exp.Anonymous]:
+def _write_out_sessions(select: exp.Select) -> None:
+    """The bounds of the session that GROUP BY names, wherever they are asked for."""
+    group = select.args["group"]
+    named = [key for key in group.expressions if isinstance(key, exp.Anonymous) and key.name.lower() == "session_window"]
+    bounds = {(*map(str, key.expressions),) for key in named}
+    ends = [_session(key, "session_end") for key in named]
+    for call in list(_calls(select, _SESSIONS)):
+        if (*map(str, call.expressions),) not in bounds:
+            hint = "add SESSION_WINDOW(ts, gap) to it"
+            raise fault(call, f"{call.name.upper()} tells of a session that GROUP BY does not name", hint)
+        call.replace(_session(call, call.name.lower()))
+    group.set("expressions", [*group.expressions, *ends])
+
+
+def _session(call: exp.Anonymous, name: str) -> exp.Anonymous:
+    if len(call.expressions) != 2:
+        raise fault(call, f"{call.name.upper()} takes a TIMESTAMP and a gap", "write SESSION_WINDOW(ts, INTERVAL 30 SECONDS)")
+    ts, gap = call.expressions
+    made = exp.Anonymous(this=_SESSIONS[name], expressions=[ts.copy(), _number(length(_interval(gap)))])
+    made.meta.update(call.meta)
+    return made
+
+
+def _interval(gap: exp.Expr) -> exp.Expr:
+    """Spark writes the gap as a text."""
+    if not isinstance(gap, exp.Literal) or not gap.is_string or len(gap.name.split()) != 2:
+        return gap
+    count, unit = gap.name.split()
+    made = exp.Interval(this=exp.Literal.string(count), unit=exp.Var(this=unit.upper()))
+    made.meta.update(gap.meta)
+    return made
+
+
+def _calls(select: exp.Select, names: Container[str] = _CALLS) -> Iterator[exp.Anonymous]:
     for clause in _CLAUSES:
         found = select.args.get(clause) or ()
         for root in found if isinstance(found, list) else [found] if found else []:
             for node in root.walk(prune=lambda part: isinstance(part, exp.Query)):
-                if isinstance(node, exp.Anonymous) and node.name.lower() in _CALLS:
+                if isinstance(node, exp.Anonymous) and node.name.lower() in names:
                     yield node
 
 

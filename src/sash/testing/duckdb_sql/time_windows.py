@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sash.scalar.functions.instants import SESSION_END, SESSION_START
 from sash.sql.bind.time_groups import write_out_time_groups
 from sash.sql.bind.time_windows import Lengths, lengths_of
+from sash.sql.syntax.parse import parse_query_text
 from sash.sql.syntax.time_window_syntax import TimeWindows
 
 _EPOCH = exp.Anonymous(this="make_timestamp", expressions=[exp.Literal.number(0)])
@@ -25,9 +27,41 @@ def spell_time_windows(tree: exp.Expr) -> None:
     """Change a query in place."""
     for select in list(tree.find_all(exp.Select)):
         write_out_time_groups(select)
+        _spell_sessions(select)
     is_timed = any(column.name.lower() == "window_time" for column in tree.find_all(exp.Column))
     for node in list(tree.find_all(TimeWindows)):
         node.replace(_subquery(node, is_timed))
+
+
+def _spell_sessions(select: exp.Select) -> None:
+    """Sessions as DuckDB can find them: rows are marked that begin one or end one; then every row looks for the nearest marks."""
+    calls = [call for call in select.find_all(exp.Anonymous) if call.this in (SESSION_START, SESSION_END)]
+    if not calls:
+        return
+    ts, gap = calls[0].expressions
+    keys = [key.sql("spark") for key in select.args["group"].expressions if key not in calls]
+    over, at, far = f"PARTITION BY {', '.join([*keys, '1'])} ORDER BY", ts.sql("spark"), f"INTERVAL {gap.name} MICROSECONDS"
+    before, after = f"lag({at}) OVER ({over} {at})", f"lead({at}) OVER ({over} {at})"
+    inner = exp.Select(expressions=[exp.Star()])
+    for clause in ("from_", "joins", "where"):
+        inner.set(clause, select.args.get(clause))
+        select.set(clause, None)
+    marks = (
+        f"CASE WHEN {before} IS NULL OR {at} - {before} >= {far} THEN {at} END AS _begins",
+        f"CASE WHEN {after} IS NULL OR {after} - {at} >= {far} THEN {at} + {far} END AS _ends",
+    )
+    inner.set("expressions", [exp.Star(), *_expressions(*marks)])
+    inner = inner.where(*_expressions(f"{at} IS NOT NULL"))
+    name = inner.args["from_"].this.alias_or_name
+    bounds = _expressions(f"max(_begins) OVER ({over} {at}) AS _start", f"min(_ends) OVER ({over} {at} DESC) AS _end")
+    marked = exp.Select(expressions=[exp.Star(), *bounds]).from_(inner.subquery(name))
+    select.set("from_", exp.From(this=marked.subquery(name)))
+    for call in calls:
+        call.replace(exp.column("_start" if call.this == SESSION_START else "_end"))
+
+
+def _expressions(*texts: str) -> list[exp.Expr]:
+    return list(parse_query_text(f"SELECT {', '.join(texts)}").tree.expressions)
 
 
 def _subquery(node: TimeWindows, is_timed: bool) -> exp.Subquery:

@@ -6,9 +6,9 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels import bag as kernel
-from sash.kernels.hashing import rebuild_table
 from sash.kernels.prefetching import tag_rows
 from sash.stores.arena import Scope
+from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
@@ -65,11 +65,7 @@ class RowBag:
         return np.asarray(nodes[nodes[:, self._width + kernel.COUNT] != 0])
 
     def _grow_table(self, name: str, old: Int64s, wanted: int) -> Int64s:
-        entries = old.copy()
-        table = self._scope.resize(name, 1 << (2 * wanted).bit_length())
-        table[:] = 0
-        rebuild_table(entries, table)
-        return table
+        return grown_table(self._scope, name, old, table_length(wanted))
 
 
 class KeyedBag(RowBag):

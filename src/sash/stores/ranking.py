@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import MASK_BITS, Int64s, Layout
-from sash.kernels.hashing import rebuild_table
 from sash.kernels.ranking import LIVE_NODES, LIVE_PARTITIONS, PARTITION_FIELDS, REGISTERS, USED_NODES
 from sash.kernels.tree import COUNT, NODE_FIELDS
 from sash.stores.arena import Scope
+from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
@@ -66,11 +66,7 @@ class Ranking:
         self.stored, self.nodes = self._scope.resize("stored", room), self._scope.resize("nodes", room)
 
     def _grown(self, name: str, table: Int64s, wanted: int) -> Int64s:
-        entries = table.copy()
-        grown: Int64s = self._scope.resize(name, 1 << (2 * wanted).bit_length())
-        grown[:] = 0
-        rebuild_table(entries, grown)
-        return grown
+        return grown_table(self._scope, name, table, table_length(wanted))
 
     def _live_rows(self) -> Int64s:
         used = int(self.registers[USED_NODES]) + 1

@@ -6,11 +6,11 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels.bag import FREED, LIVE, USED
-from sash.kernels.hashing import rebuild_table
 from sash.kernels.prefetching import tag_rows
 from sash.operators.distinct.kernels import ALARMS, EXTRA, GREATEST, HEAD, REGISTERS
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
+from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
@@ -58,10 +58,7 @@ class DistinctRows:
             if self._has_alarms:
                 self.heap = self._scope.resize("heap", room)
         if 2 * wanted > len(self.table):
-            entries = self.table.copy()
-            self.table = self._scope.resize("table", 1 << (2 * wanted).bit_length())
-            self.table[:] = 0
-            rebuild_table(entries, self.table)
+            self.table = grown_table(self._scope, "table", self.table, table_length(wanted))
 
     def _live(self) -> Int64s:
         is_live = np.ones(int(self.registers[USED]), np.bool_)

@@ -13,7 +13,6 @@ import numpy as np
 
 from sash.deltas import Int64s
 from sash.kernels.exact_sum import RANGE_CELL, RANGE_COLUMNS, RANGE_LENGTH, spread_cells
-from sash.kernels.hashing import rebuild_table
 from sash.operators.group_by.kernels.limb_ranges import wanted_ranges
 from sash.operators.group_by.kernels.registers import (
     LAST,
@@ -31,6 +30,7 @@ from sash.operators.group_by.kernels.value_nodes import BESIDE_FIELDS, BESIDE_MA
 from sash.operators.group_by.opcodes import BY_STRING, SET_BESIDE, SET_ORDER
 from sash.operators.group_by.tables import GroupTables
 from sash.stores.arena import Array, Scope
+from sash.stores.hash_table import grown_table
 
 FIRST_GROUPS, FIRST_NODES = 16, 16
 
@@ -80,20 +80,13 @@ class Groups:
         if lacks_groups:
             self.lines = self._scope.resize("lines", 2 * len(self.lines))
             self._flat_cells = self._scope.resize("cells", 2 * len(self._flat_cells))
-            self.table = self._grow_table("table", self.table, len(self.lines))
+            self.table = grown_table(self._scope, "table", self.table, _table_length(len(self.lines)))
         if lacks_nodes:
             self.nodes = self._scope.resize("nodes", 2 * len(self.nodes))
-            self.node_table = self._grow_table("node_table", self.node_table, len(self.nodes))
+            self.node_table = grown_table(self._scope, "node_table", self.node_table, _table_length(len(self.nodes)))
             if self._tables.has_pairs:
                 self.beside = self._scope.resize("beside", len(self.nodes))
         return lacks_groups or lacks_nodes
-
-    def _grow_table(self, name: str, table: Array, entries: int) -> Array:
-        old = table.copy()
-        table = self._scope.resize(name, _table_length(entries))
-        table.fill(0)
-        rebuild_table(old, table)
-        return table
 
     def widen(self, rows: Int64s, weight: Int64s) -> None:
         """Make room for the DOUBLE values of these rows: limbs for their exponents."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Int64s
-from sash.kernels.hashing import rebuild_table
 from sash.operators.group_by.kernels import sliding_sums as kernel
 from sash.operators.group_by.opcodes import ROWS
 from sash.operators.group_by.tables import GroupTables
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
+from sash.stores.hash_table import grown_table
 
 FIRST_ROOM = 64
 
@@ -66,10 +66,7 @@ class SlidingGroups:
         if groups > len(self.lines):
             self.lines = self._scope.resize("lines", 1 << (groups - 1).bit_length())
         if 2 * len(self.lines) > len(self.table):
-            old = self.table.copy()
-            self.table = self._scope.resize("table", 2 * len(self.lines))
-            self.table[:] = 0
-            rebuild_table(old, self.table)
+            self.table = grown_table(self._scope, "table", self.table, 2 * len(self.lines))
 
     def _reserve_ring(self, wanted: int) -> None:
         if wanted < len(self.ring):  # one place more than rows: for a row that never leaves

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sash.deltas import Int64s, Layout
-from sash.kernels.hashing import rebuild_table
 from sash.operators.sequence.kernels import LINKS, LIVE, REGISTERS
 from sash.stores.arena import Scope
+from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
@@ -40,7 +40,4 @@ class WaitingRows:
             self.stored, self.stamps = self._scope.resize("stored", room), self._scope.resize("stamps", room)
             self.links = self._scope.resize("links", room)
         if 2 * wanted > len(self.table):
-            entries = self.table.copy()
-            self.table = self._scope.resize("table", 1 << (2 * wanted).bit_length())
-            self.table[:] = 0
-            rebuild_table(entries, self.table)
+            self.table = grown_table(self._scope, "table", self.table, table_length(wanted))

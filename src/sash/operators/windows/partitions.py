@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from sash.deltas import Int64s, Layout
-from sash.kernels.hashing import rebuild_table
+from sash.deltas import Layout
 from sash.operators.windows.kernels import NODES, PARTITIONS
 from sash.stores.arena import Scope
+from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
@@ -44,11 +42,4 @@ class Partitions:
             room = max(2 * len(self.counts), partitions)
             self.keys, self.counts, self.oldest, self.newest = (self._scope.resize(name, room) for name in PER_PARTITION)
         if 2 * partitions > len(self.table):
-            self.table = self._grown_table(partitions)
-
-    def _grown_table(self, partitions: int) -> Int64s:
-        entries = self.table.copy()
-        table = self._scope.resize("table", 1 << (2 * partitions).bit_length())
-        table[:] = 0
-        rebuild_table(entries, table)
-        return np.asarray(table)
+            self.table = grown_table(self._scope, "table", self.table, table_length(partitions))

@@ -15,13 +15,13 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels.bag import LIVE, USED
-from sash.kernels.hashing import rebuild_table
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.windows import kernels as kernel
 from sash.operators.windows.operator import key_parts
 from sash.operators.windows.spec import SessionWindowSpec
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
+from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
@@ -93,15 +93,8 @@ class OpenSessions:
             self.sessions, self.alarms = self._scope.resize("sessions", room), self._scope.resize("alarms", room)
             self.free_sessions = self._scope.resize("free sessions", room)
         if 2 * sessions > len(self.table):
-            self.table = self._grown_table(sessions)
+            self.table = grown_table(self._scope, "table", self.table, table_length(sessions))
 
     def _held(self) -> Int64s:
         rows = self.rows[: self.row_registers[USED]]
         return np.asarray(rows[rows[:, self._width + kernel.WEIGHT] != 0])
-
-    def _grown_table(self, sessions: int) -> Int64s:
-        entries = self.table.copy()
-        table = self._scope.resize("table", 1 << (2 * sessions).bit_length())
-        table[:] = 0
-        rebuild_table(entries, table)
-        return np.asarray(table)

@@ -8,7 +8,9 @@ import time
 from collections import Counter
 
 from damage.job import played
-from damage.trials import Field
+from damage.trials import Field, Summary
+
+TOLD_EVERY = 250  # trials
 
 
 def main() -> int:
@@ -24,7 +26,7 @@ def main() -> int:
             with played(field.base):
                 print(*field.trial(given.seed), sep="\n")
             return 0
-        summary = field.play(range(given.first, given.first + given.trials))
+        summary = field.play(range(given.first, given.first + given.trials), _tell)
     finally:
         field.close()
     for kind in sorted(set(summary.exact) | set(summary.refused)):
@@ -39,6 +41,13 @@ def main() -> int:
         f" {summary.refused.total()} refused with a clear error, {len(summary.wrong)} neither"
     )
     return bool(summary.wrong)
+
+
+def _tell(summary: Summary) -> None:
+    """Now and then, how far it is; all that is wrong is told again at the end."""
+    if summary.total % TOLD_EVERY == 0:
+        wrong = ", ".join(map(str, summary.wrong)) or "none"
+        print(f"{time.strftime('%H:%M:%S')}  {summary.total} damaged files; seeds that went wrong: {wrong}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,38 +1,132 @@
-"""A small job that leaves every kind of file, stopped or killed half way, and how it goes on."""
+"""A small job that leaves every kind of file, stopped, killed half way or finished, and how it goes on.
+
+    before    files of two streams and of a table, statements, a view that comes and one that is made anew, a restart
+    after     more of all that, views that read what tables hold, a look into the past, and another restart in the middle
+
+Whatever a file holds is needed after the restart, or nobody would notice what has become of it.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sash.database import on_spark as spark_database
 from sash.database.on_spark import SparkDatabase
-from sash.runtime.packets import Cargo
+from sash.runtime.packets import Cargo, changes_schema
+from sash.spark import folding, merging, tidying
+from sash.spark import host as hosting
+from sash.spark.arenas import arenas_on_this_machine
+from sash.spark.host import SparkHost
 from sash.spark.outputs import output_name
 from sash.spark.trials import shown
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "spark"))
-from without_spark import Crash, PlayedHost, query_of
+from without_spark import AtOnce, Crash, PlayedHost, Query, query_of
 
-SQL = """
-CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts DELAY 1 SECONDS WITH (format = 'csv', path = 'in/*.csv');
-CREATE TABLE t (k STRING, name STRING);
-CREATE MATERIALIZED VIEW counts AS SELECT k, COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 9 SECONDS] GROUP BY k;
-CREATE MATERIALIZED VIEW named AS SELECT s.v, t.name FROM s [RANGE 6 SECONDS] s JOIN t ON s.k = t.k;
-"""
-EARLY = "INSERT INTO t VALUES ('a', 'ann'), ('b', 'bob');"
-LATER = "CREATE MATERIALIZED VIEW spread AS SELECT n, COUNT(*) AS keys FROM (SELECT k, COUNT(*) AS n FROM s [RANGE 7 SECONDS] GROUP BY k) GROUP BY n;"
-AGAIN = "DROP VIEW named; CREATE MATERIALIZED VIEW named AS SELECT s.v + 1 AS v, t.name FROM s [RANGE 5 SECONDS] s JOIN t ON s.k = t.k;"
+
+
+@dataclass(frozen=True)
+class Story:
+    """A job, and what is said to it, in this order."""
+
+    name: str
+    sql: str
+    early: str  # before the first start
+    later: str
+    again: str  # after a restart
+    onward: str
+    after: str  # after the files have been damaged; while nothing runs
+    as_they_are: str  # while it runs: who comes now reads what tables hold by now
+    last: str  # after one more restart
+    looked_at: str  # a view, as of all rows that are in
+    history: str | None = None
+
+
+PEOPLE = Story(
+    name="people",
+    sql="""
+        CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts DELAY 1 SECONDS WITH (format = 'csv', path = 'in/s/*.csv');
+        CREATE TABLE t (k STRING, name STRING);
+        CREATE MATERIALIZED VIEW counts AS SELECT k, COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 9 SECONDS] GROUP BY k;
+        CREATE MATERIALIZED VIEW named AS SELECT s.v, t.name FROM s [RANGE 6 SECONDS] s JOIN t ON s.k = t.k;
+    """,
+    early="INSERT INTO t VALUES ('a', 'ann'), ('b', 'bob'); INSERT INTO t VALUES ('f', 'fay');",
+    later="""
+        CREATE MATERIALIZED VIEW spread AS
+            SELECT n, COUNT(*) AS keys FROM (SELECT k, COUNT(*) AS n FROM s [RANGE 7 SECONDS] GROUP BY k) GROUP BY n;
+        INSERT INTO t VALUES ('c', 'cid'); DELETE FROM t WHERE k = 'b';
+    """,
+    again="""
+        DROP VIEW named;
+        CREATE MATERIALIZED VIEW named AS SELECT s.v + 1 AS v, t.name FROM s [RANGE 5 SECONDS] s JOIN t ON s.k = t.k;
+        UPDATE t SET name = 'cecil' WHERE k = 'c';
+    """,
+    onward="ADVANCE TO TIMESTAMP '1970-01-01 00:00:42'; INSERT INTO t VALUES ('b', 'bea'); DELETE FROM t WHERE k = 'f';",
+    after="INSERT INTO t VALUES ('d', 'dan'); DELETE FROM t WHERE k = 'a';",
+    as_they_are="CREATE MATERIALIZED VIEW people AS SELECT name, COUNT(*) AS n FROM t GROUP BY name; DELETE FROM t WHERE k = 'b';",
+    last="INSERT INTO t VALUES ('e', 'eve'); DROP VIEW spread; ADVANCE TO TIMESTAMP '1970-01-01 00:01:20';",
+    looked_at="named",
+)
+PRICES = Story(
+    name="prices",
+    sql="""
+        CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts DELAY 1 SECONDS WITH (format = 'csv', path = 'in/s/*.csv');
+        CREATE STREAM r (ts TIMESTAMP, k STRING, w DOUBLE) TIMESTAMP BY ts WITH (format = 'json', path = 'in/r/*.json');
+        CREATE TABLE n (k STRING, price INT) NON RETROACTIVE;
+        CREATE TABLE f (k STRING, kind STRING) RETROACTIVE WITH (format = 'csv', path = 'in/f.csv');
+        CREATE MATERIALIZED VIEW counts AS SELECT f.kind, COUNT(*) AS n FROM s [RANGE 9 SECONDS] s JOIN f ON s.k = f.k GROUP BY f.kind;
+        CREATE MATERIALIZED VIEW pairs AS
+            SELECT s.v, r.w FROM s [RANGE 4 SECONDS] s JOIN r [RANGE 4 SECONDS] r ON s.k = r.k;
+    """,
+    early="INSERT INTO f VALUES ('f', 'fish'); DELETE FROM f WHERE k = 'e'; INSERT INTO n VALUES ('a', 2), ('b', 3), ('c', 5);",
+    later="CREATE MATERIALIZED VIEW priced AS SELECT r.k, r.w * n.price AS cost FROM r [RANGE 5 SECONDS] r JOIN n ON r.k = n.k;",
+    again="UPDATE n SET price = 7 WHERE k = 'b'; INSERT INTO f VALUES ('late', 'snail'); UPDATE f SET kind = 'bat' WHERE k = 'b';",
+    onward="INSERT INTO n VALUES ('d', 11); ADVANCE TO TIMESTAMP '1970-01-01 00:00:42'; DELETE FROM n WHERE k = 'c';",
+    after="UPDATE n SET price = price + 1 WHERE k = 'a'; DELETE FROM f WHERE k = 'a';",
+    as_they_are="""
+        CREATE MATERIALIZED VIEW costs AS SELECT s.v * n.price AS cost, COUNT(*) AS n FROM s [RANGE 3 SECONDS] s JOIN n ON s.v = n.price
+            GROUP BY s.v * n.price;
+        UPDATE n SET price = 3;
+    """,
+    last="UPDATE f SET kind = 'ant' WHERE k = 'c'; CREATE MATERIALIZED VIEW kinds AS SELECT kind, COUNT(*) AS n FROM f GROUP BY kind;",
+    looked_at="counts",
+    history="15 SECONDS",
+)
+STORIES = {story.name: story for story in (PEOPLE, PRICES)}
 STAGES = 4
+FEW = 1  # batches between two things that are done after the restart
+
+
+class Moment(Enum):
+    """When something may happen to files."""
+
+    BEFORE = "before the restart"
+    EARLY = "soon after the restart"
+    RUNNING = "while it runs on"
+    BETWEEN = "before another restart"
+
+
+Happening = Callable[[Moment, Path], None]  # is told of the folder of the arenas as well
+
+
+class SmallQuery(Query):
+    """Who waits for a batch runs one."""
+
+    def exception(self) -> None:
+        self.step()
 
 
 class SmallHost(PlayedHost):
@@ -42,6 +136,10 @@ class SmallHost(PlayedHost):
         super().__init__(*args, **options)
         self._settings = replace(self._settings, snapshot_every=4)
 
+    def _begin(self, trigger: Mapping[str, object]) -> None:
+        super()._begin(trigger)
+        self._query = SmallQuery(self, "availableNow" in trigger)  # type: ignore[assignment]
+
     def drain(self) -> None:
         assert self._query is not None
         self._query.processAllAvailable()
@@ -49,50 +147,57 @@ class SmallHost(PlayedHost):
 
 @contextmanager
 def played(base: Path) -> Iterator[None]:
-    """Without a JVM, and with nothing outside of this folder."""
+    """Without a JVM, with nothing outside of this folder, and with files that are merged and folded soon."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setattr(spark_database, "SparkHost", SmallHost)
         patch.setattr("os.fsync", lambda descriptor: None)
         patch.setattr("tempfile.tempdir", str(base))
+        patch.setattr(tidying, "Thread", AtOnce)
+        patch.setattr(tidying, "EVERY", 4)
+        patch.setattr(merging, "FEW_BATCHES", 6)
+        patch.setattr(merging, "FEW", 3)
+        patch.setattr(folding, "LEAST", 4)
+        patch.setattr(hosting, "POLL", 0.0)
         warnings.simplefilter("ignore")  # of late rows
         yield
 
 
-def connect(base: Path, folder: Path, batch_rows: int = 8) -> SparkDatabase:
-    db = SparkDatabase(
-        None, shards=2, checkpoint=folder / "point", output=folder / "out", base=base, batch_rows=batch_rows  # type: ignore[arg-type]
-    )
-    db.execute(SQL)
+def connect(story: Story, folder: Path, batch_rows: int = 8) -> SparkDatabase:
+    places: dict[str, Any] = {"checkpoint": folder / "point", "output": folder / "out", "base": folder.parent}
+    db = SparkDatabase(None, shards=2, batch_rows=batch_rows, history=story.history, **places)  # type: ignore[arg-type]
+    db.execute(story.sql)
     return db
 
 
 def write_rows(base: Path, number: int) -> None:
-    """A file of rows; some are late, and one cannot be read."""
-    (base / "in").mkdir(exist_ok=True)
-    rows = [(10 * number + second + 1, "abcde"[(second * number) % 5], second % 4) for second in range(10)]
+    """A file of rows for either stream; some are late, and one cannot be read."""
+    rows = [(10 * number + second + 1, "abcdef"[(second * number + second // 3) % 6], second % 4) for second in range(10)]
     lines = [f"{ts},{k},{v}\n" for ts, k, v in rows] + ["1,late,0\n", "no row\n"]
-    (base / f"in/{number}.csv").write_text("".join(lines))
+    (base / f"in/s/{number}.csv").write_text("".join(lines))
+    objects = [{"ts": ts, "k": k, "w": v / 4} for ts, k, v in rows[::3]] + [{"ts": 1, "k": "late", "w": 0}]
+    (base / f"in/r/{number}.json").write_text("".join(json.dumps(row) + "\n" for row in objects) + "{no row\n")
 
 
-def begin(base: Path, folder: Path) -> None:
-    """Run for a while; `folder`-N is a copy of how things stood at stage N. At the end, one is stopped and one killed."""
-    db = connect(base, folder)
-    db.execute(EARLY)
+def begin(story: Story, folder: Path) -> None:
+    """Run for a while; `folder`-N is a copy of how things stood at stage N. At the end, one is stopped, one killed, one finished."""
+    base = folder.parent
+    for name in "sr":
+        (base / "in" / name).mkdir(parents=True)
+    (base / "in/f.csv").write_text("a,ape\nb,bear\nc,cat\nd,dog\ne,eel\n")
+    db = connect(story, folder)
+    db.execute(story.early)
     for stage in range(STAGES):
         if stage == 1:
-            db.execute(LATER)
-            db.execute("INSERT INTO t VALUES ('c', 'cid'); DELETE FROM t WHERE k = 'b';")
+            db.execute(story.later)
         if stage == 2:
             db.close()
-            db = connect(base, folder)
+            db = connect(story, folder)
         write_rows(base, stage)
         if stage in (0, 2):
             db.start()
         db.drain()
-        if stage == 2:
-            db.execute(AGAIN)
-        if stage == 3:
-            db.execute("ADVANCE TO TIMESTAMP '1970-01-01 00:00:42'")
+        if stage >= 2:
+            db.execute(story.again if stage == 2 else story.onward)
             db.drain()
         shutil.copytree(folder, f"{folder}-{stage}")
     write_rows(base, STAGES)
@@ -104,26 +209,77 @@ def begin(base: Path, folder: Path) -> None:
         db.drain()
     except Crash:
         shutil.copytree(folder, f"{folder}-killed")
+    db.stop()
+    db.run()
     db.close()
-    (base / "in/0.csv").unlink()  # archived
+    shutil.copytree(folder, f"{folder}-finished")
+    for name in ("s/0.csv", "r/0.json"):
+        (base / "in" / name).unlink()  # archived
     write_rows(base, STAGES + 2)
+    write_rows(base, STAGES + 3)
 
 
-def go_on(base: Path, folder: Path) -> dict[str, str]:
-    """Restart, and run to the end; what all views say, and said."""
-    db = connect(base, folder, 40)
+def go_on(story: Story, folder: Path, happens: Happening = lambda moment, arenas: None) -> dict[str, str]:
+    """Restart, and run to the end, with another restart on the way; what all views say, and said."""
+    happens(Moment.BEFORE, folder / "no arenas")
+    told = {} if "finished" in folder.name else _run_on(story, folder, happens)
+    db = connect(story, folder, 40)
     try:
-        db.execute("INSERT INTO t VALUES ('d', 'dan'); DELETE FROM t WHERE k = 'a';")
+        if not db.is_finished:
+            db.execute(story.last)
         db.run()
         db.write_answers()
         host = db._started()
-        told = {f"complete since {view.name}": str(db.complete_since(view.name)) for view in shown(host.job)}
         for view in shown(host.job):
-            told[f"changes of {view.name}"] = _text(pa.concat_tables(host.ledger.read_all(output_name(view.name, Cargo.CHANGES))))
-            told[f"answer of {view.name}"] = _text(host.final(view.name))
+            told |= _told_of(db, host, folder, view.name)
+        streams = [stream.name for stream in host.job.streams if not stream.is_table]
+        return told | {f"{kind} of {name}": _text(getattr(db, kind)(name)) for kind in ("late", "dead") for name in streams}
+    finally:
+        db.close()
+
+
+def _run_on(story: Story, folder: Path, happens: Happening) -> dict[str, str]:
+    """The first run after the restart: some batches, and statements between them."""
+    db, told = connect(story, folder), {}
+    try:
+        db.execute(story.after)
+        db.start()
+        host, query = db._started(), query_of(db)
+        arenas = arenas_on_this_machine(host._settings.arenas)
+        with db.subscribe("counts", timeout=0) as subscription:
+            _step(query)
+            happens(Moment.EARLY, arenas)
+            db.execute(story.as_they_are)
+            _step(query)
+            happens(Moment.RUNNING, arenas)
+            told[f"view of {story.looked_at}"] = _text(db.view(story.looked_at).to_arrow())
+            _step(query)
+            told["subscription"] = _text(pa.Table.from_batches(subscription, changes_schema(host._view("counts").schema)))
+        happens(Moment.BETWEEN, arenas)
         return told
     finally:
         db.close()
+
+
+def _step(query: Query) -> None:
+    for _ in range(FEW):
+        query.step()
+
+
+def _told_of(db: SparkDatabase, host: SparkHost, folder: Path, name: str) -> dict[str, str]:
+    """All that is there of a view: for who asks, for who reads its history, and for who reads its files with anything else."""
+    output, schema = output_name(name, Cargo.CHANGES), changes_schema(host._view(name).schema)
+    changelog = host.ledger.changelog(output)
+    read = [batch for piece in changelog.pieces(None, changelog.newest()) for batch in changelog.read(piece, schema)]
+    plain = [pq.read_table(path) for path in sorted((folder / "out" / output).iterdir()) if path.name[0] not in "._"]
+    return {
+        f"complete since {name}": str(db.complete_since(name)),
+        f"changes of {name}": _text(pa.concat_tables([schema.empty_table(), *host.ledger.read_all(output)])),
+        f"answer of {name}": _text(host.final(name)),
+        f"history of {name}": _text(pa.Table.from_batches(read, schema)),
+        f"files of {name}": _text(pa.concat_tables(plain)),
+        f"file of the answer of {name}": _text(pq.read_table(folder / f"out/{name}.parquet")),
+    }
 
 
 def _text(table: pa.Table) -> str:

@@ -82,6 +82,20 @@ def test_an_arena_at_work_is_not_removed() -> None:
     assert not arenas_on_this_machine(Path("a-1-x")).exists()
 
 
+def test_an_error_of_who_holds_an_arena_is_told_as_it_is() -> None:
+    """One about a missing file was taken for a lock that somebody had removed: generator didn't stop after throw()."""
+    with pytest.raises(FileNotFoundError), held(Path("a-1-x"), 1, 0):
+        raise FileNotFoundError("a file of the task")
+
+
+def test_an_arena_that_is_removed_while_it_is_held_is_not_whole() -> None:
+    with held(Path("a-1-x"), 1, 0) as arena:
+        arena.open().close()
+        arena.path.unlink()
+        arena.commit(Meta(7))
+        assert not arena.is_whole
+
+
 def test_the_facts_of_an_arena_are_as_written_or_unknown() -> None:
     name = Path("a-1-x")
     with held(name, 1, 0) as arena:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
+import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
 from sash.spark.shard_task import Keeper
+from sash.stores.arena import Arena
 
 JOB = counting.job(counting.stream(None), shards=1)
 
@@ -100,6 +104,60 @@ def test_an_arena_of_another_boot_is_rebuilt(keeper: Keeper, expected: tuple) ->
     with held(keeper.settings.arenas, 1, 0) as arena_file:
         arena_file._write_meta(replace(arena_file.meta, boot="an earlier one"))
     assert answers + run(keeper, range(7, 12)) == expected[0]
+
+
+def _overwrite(arena: Path, other: Path) -> None:
+    with open(arena, "r+b") as file:
+        file.write(b"\7" * 64)
+
+
+def _overwrite_through_a_map(arena: Path, other: Path) -> None:
+    opened = Arena.open(arena, json.dumps({"all": (0, 4096, "<i8", (512,))}))
+    opened.array("all", (512,))[:] = 7
+    opened.close()
+
+
+def _bring_back(arena: Path, other: Path) -> None:
+    shutil.copy2(other, arena)
+
+
+def _exchange(arena: Path, other: Path) -> None:
+    shutil.copy2(other, arena.with_suffix(".back"))
+    arena.with_suffix(".back").rename(arena)
+
+
+def _cut(arena: Path, other: Path) -> None:
+    os.truncate(arena, arena.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("damage", [_overwrite, _overwrite_through_a_map, _bring_back, _exchange, _cut, lambda arena, _: arena.unlink()])
+def test_an_arena_that_is_not_as_it_was_left_is_rebuilt(
+    keeper: Keeper, expected: tuple, tmp_path: Path, damage: Callable[[Path, Path], None]
+) -> None:
+    answers = run(keeper, range(5))
+    arena, older = keeper.settings.arenas / "1-0.arena", tmp_path / "older"
+    shutil.copy2(arena, older)
+    answers += run(keeper, range(5, 7))
+    damage(arena, older)
+    assert answers + run(keeper, range(7, 12)) == expected[0]
+    assert output(keeper) == expected[1]
+
+
+def test_older_facts_do_not_make_an_arena_an_older_one(keeper: Keeper, expected: tuple) -> None:
+    """They say that it has not met a batch that is in it, or that nobody left it half written."""
+    answers = run(keeper, range(5))
+    facts = meta_path(keeper).read_bytes()
+    answers += run(keeper, range(5, 7))
+    meta_path(keeper).write_bytes(facts)
+    answers += run(keeper, range(7, 9))
+    facts = meta_path(keeper).read_bytes()
+    with held(keeper.settings.arenas, 1, 0) as arena_file:
+        torn = arena_file.open()
+        torn.array("job", (1,))[:] = 7
+        torn.close()
+    meta_path(keeper).write_bytes(facts)
+    assert answers + run(keeper, range(9, 12)) == expected[0]
+    assert output(keeper) == expected[1]
 
 
 def test_an_arena_of_an_older_batch_catches_up(keeper: Keeper, expected: tuple, tmp_path: Path) -> None:

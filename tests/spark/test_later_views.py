@@ -253,3 +253,17 @@ def test_first_rows_of_a_table_are_not_lost_with_a_driver_that_dies_among_them(c
             connect(FILES + T + ";" + NAMES + table)._started()
     db = started(connect(FILES + T + ";" + NAMES + table))
     assert answer(db, "names") == answer(reference(f"{S};{T};{table}{NAMES}", rows), "names") != Counter()
+
+
+def test_what_was_asked_for_before_a_bounded_run_comes_before_its_end(connect: Connect, tmp_path: Path) -> None:
+    """With nothing left to read, the first change of a table brought the end, and the view after it never came."""
+    put(tmp_path, 1, 10)
+    db = started(connect(FILES + f"{T};" + NAMES))
+    db.stop()
+    db.execute("INSERT INTO t VALUES ('a', 'Ann')")
+    db.execute("CREATE MATERIALIZED VIEW people AS SELECT name, COUNT(*) AS n FROM t GROUP BY name")
+    db.execute("INSERT INTO t VALUES ('b', 'Ann')")
+    db.run()
+    assert db.is_finished
+    assert db.view("people").to_pylist() == [{"name": "Ann", "n": 2}]
+    assert sum(answer(db, "names").values()) == sum(second % 4 < 2 for second in range(1, 10))

@@ -8,6 +8,10 @@ The mark is set before the first write and taken away when the batch is on recor
 half written is known as such. An arena from before the last boot is not trusted either: its pages may not have
 reached the disk. And every driver has a folder of its own, by the name that it gives: what lay about while nobody ran
 the job is not trusted, but made again from the checkpoint.
+
+Whoever writes to a file changes its time of modification. So an arena that is left gets a time that no clock will ever
+show again, and one that is found is trusted only if it is that very file, as long as it was, with that time. What has been
+cut, exchanged, brought back from a copy or written to meanwhile is made again too; to find that out costs one `stat`.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import fcntl
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -31,6 +36,7 @@ from sash.stores.arena import Arena
 BEFORE_ALL = -1  # the version of a shard that has answered nothing
 ARENAS = "arenas"
 UNUSED = 24 * 3600  # seconds after which arenas that nobody holds are removed; who needs them makes them again
+SECOND = 1_000_000_000  # nanoseconds
 PLACES = ("SPARK_LOCAL_DIRS", "LOCAL_DIRS")  # where Spark, or YARN, tells a task of folders on this machine
 
 
@@ -44,7 +50,7 @@ class Meta:
     boot: str = ""
     snapshot: int = BEFORE_ALL  # the batch of the newest snapshot
     logged: int = 0  # bytes of log since then
-    size: int = 0  # bytes of the file, at least
+    left: str = ""  # how the file was left (`_traces`)
 
 
 class HeldArena:
@@ -58,12 +64,15 @@ class HeldArena:
     @property
     def is_whole(self) -> bool:
         """Is the file the state of `meta.version`?"""
-        return not self.meta.is_dirty and self.meta.boot == _boot() and _size(self.path) >= self.meta.size
+        return not self.meta.is_dirty and self.meta.boot == _boot() and self.meta.left == _traces(self.path) != ""
 
     def open(self) -> Arena:
         """Map the arena for writing; from now on it is dirty, until `commit`."""
         self._write_meta(replace(self.meta, is_dirty=True))
-        return Arena.open(self.path, self.meta.contents)
+        arena = Arena.open(self.path, self.meta.contents)
+        with suppress(FileNotFoundError):
+            os.utime(self.path)  # not every file system does it when a map is written to
+        return arena
 
     def peek(self) -> Arena:
         """A private copy of the arena as it is: what is written to it is not kept."""
@@ -79,7 +88,11 @@ class HeldArena:
         self.path.unlink(missing_ok=True)
 
     def commit(self, meta: Meta) -> None:
-        self._write_meta(replace(meta, is_dirty=False, boot=_boot(), size=_size(self.path)))
+        """The arena, which nobody has open any more, is what `meta` says."""
+        past = time.time_ns() - SECOND - secrets.randbelow(UNUSED * SECOND)  # of a write from now on, this is not the time
+        with suppress(FileNotFoundError):  # one that somebody has removed is made again
+            os.utime(self.path, ns=(time.time_ns(), past))
+        self._write_meta(replace(meta, is_dirty=False, boot=_boot(), left=_traces(self.path)))
 
     def _read_meta(self) -> Meta:
         try:
@@ -102,8 +115,13 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _traces(path: Path) -> str:
+    """What changes when somebody puts another file in the place of this one, or writes to it; nothing if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_ino}/{found.st_size}/{found.st_mtime_ns}"
 
 
 def arenas_on_this_machine(name: Path) -> Path:
@@ -133,7 +151,11 @@ def _locked(path: Path) -> Iterator[None]:
     """Held alone; should somebody remove the file while it is waited for, it is another one's turn to be made."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileNotFoundError), open(path, "w") as lock:
+        try:
+            file = open(path, "w")
+        except FileNotFoundError:
+            continue
+        with file as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if _is_still(path, lock):
                 yield

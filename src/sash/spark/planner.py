@@ -95,7 +95,7 @@ class Planner:
         )
         if splits:
             return self._stamped(offset)
-        if self._is_bounded and self._settings.flush:
+        if self._is_bounded and self._settings.flush and not changes:  # what is asked for after the next job comes before the end
             return replace(offset, is_end=True)
         return offset if asked else start
 

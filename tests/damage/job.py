@@ -37,7 +37,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "spark"))
 from without_spark import AtOnce, Crash, PlayedHost, Query, query_of
 
 
-
 @dataclass(frozen=True)
 class Story:
     """A job, and what is said to it, in this order."""

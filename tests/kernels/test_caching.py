@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
+import numba
 import pytest
 
 import sash
+from sash.kernels.compiling import IS_KEPT, kernel
 
 PROGRAM = """
 import glob, importlib, os, sys
@@ -63,3 +68,61 @@ def test_the_folder_of_somebody_else_is_not_used(install: Path) -> None:
     number, is_kept, folder = result.stdout.split()
     assert (number, is_kept) == ("42", "True") and Path(folder).parent == install / "tmp" and Path(folder) != theirs
     assert not list(theirs.iterdir())
+
+
+@pytest.fixture
+def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Functions of a file of their own, whose compiled forms are kept in a folder of their own."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
+    (tmp_path / "kept_functions.py").write_text("def twice(n):\n    return 2 * n\n\n\ndef thrice(n):\n    return 3 * n\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "kept_functions", raising=False)
+    return importlib.import_module("kept_functions")
+
+
+def is_found(function: Callable[[int], int]) -> bool:
+    """Whether it was there, compiled, for a process that begins now."""
+    compiled = kernel(function)
+    assert compiled(7) == function(7)
+    return bool(compiled.stats.cache_hits)
+
+
+def _flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 16
+    path.write_bytes(data)
+
+
+DAMAGES: list[Callable[[Path], object]] = [
+    lambda path: path.unlink(),
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    lambda path: shutil.copy(next(path.parent.glob(f"*thrice*{path.suffix}")), path),
+    *(lambda path, place=place: _flip(path, place) for place in (0, 20, -1)),  # type: ignore[misc]
+]
+
+
+@pytest.mark.skipif(not IS_KEPT, reason="nothing is kept here")
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_kernel_is_compiled_again(functions: ModuleType, tmp_path: Path, suffix: str) -> None:
+    """An empty file was an EOFError in every process from then on; a flipped bit, another program."""
+    assert not is_found(functions.twice) and not is_found(functions.thrice)
+    (path,) = (tmp_path / "kept").rglob(f"*twice*{suffix}")
+    for damage in DAMAGES:
+        assert is_found(functions.twice)
+        damage(path)
+        assert not is_found(functions.twice)
+
+
+@pytest.mark.skipif(not IS_KEPT, reason="nothing is kept here")
+def test_code_of_an_earlier_source_is_not_taken_for_that_of_this_one(functions: ModuleType, tmp_path: Path) -> None:
+    is_found(functions.twice)
+    (path,) = (tmp_path / "kept").rglob("*.nbc")
+    earlier = path.read_bytes()
+    with open(tmp_path / "kept_functions.py", "a") as source:
+        source.write("# changed\n")
+    assert not is_found(functions.twice)
+    path.write_bytes(earlier)
+    assert not is_found(functions.twice)
+    assert is_found(functions.twice)

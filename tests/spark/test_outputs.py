@@ -247,6 +247,25 @@ def test_an_output_that_is_not_as_it_was_written_is_noticed_at_restart(monkeypat
     db.close()
 
 
+def test_a_finished_job_whose_outputs_are_not_as_they_were_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It said that there was nothing to do."""
+    db = played(monkeypatch, tmp_path, range(5))
+    db.stop()
+    db.run()
+    db.close()
+    before, empty = changes(tmp_path), tmp_path / "out/a.changes.parquet" / EMPTY
+    whole = empty.read_bytes()
+    for what, message in damaged(tmp_path):
+        # The bytes of a file are looked at when it is read; a file of one batch may be left over from a merge.
+        if what not in ("flipped", "foreign batch"):
+            with pytest.raises(SashError, match=message):
+                connected(monkeypatch, tmp_path, SQL).run()
+    empty.write_bytes(b"")
+    connected(monkeypatch, tmp_path, SQL).run()
+    assert empty.read_bytes() == whole
+    assert changes(tmp_path) == before
+
+
 def test_a_lost_file_of_the_last_batch_is_written_again_by_its_shard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A batch that was answered but not committed: a shard gave its stored answer, and its file stayed away."""
     db = played(monkeypatch, tmp_path, range(5), shards=1)

@@ -78,6 +78,7 @@ def run_on_spark(options: RunOptions) -> None:
         )
         load(db, options.job)
         if options.checkpoint is not None and db.is_finished:
+            db.run()  # an error if its outputs are gone
             report.say(f"the checkpoint {options.checkpoint} has seen the end of its input; give a new one to run the job again")
             return
         try:

@@ -2,22 +2,31 @@
 
 Numba keeps them beside their source, or else in the user's own cache. Where neither can be written, as with a read-only install
 for a user without a home, it would refuse to compile at all: then they are kept in a folder among the temporary files, which
-nobody but the user may touch, or, if there is none either, not at all. What lies there is loaded and run.
+nobody but the user may touch, or, if there is none either, not at all.
+
+What lies there is loaded and run, and Numba takes it as it comes: a file that a loss of power left empty is an error for ever, a
+flipped bit another program. So kernels are kept with a digest of what they are and of whose source; any other file is as good as
+none, and the kernel is compiled again.
 """
 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
+import pickle
 import shutil
 import stat
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 ENVIRONMENT = "NUMBA_CACHE_DIR"
+DIGEST = 16  # bytes
 
 
 def can_keep_kernels() -> bool:
@@ -60,3 +69,43 @@ def _own_folder() -> Path:
     private = Path(tempfile.mkdtemp(prefix="sash-kernels-"))
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     return private
+
+
+class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a kernel, under other names than Numba's own: what it is called with, and for each of these the code."""
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
+        super().__init__(cache_path, f"{filename_base}.sealed", source_stamp)
+
+    def _load_index(self) -> Any:
+        try:
+            return self._load_data(self._index_name)
+        except OSError:
+            return {}
+
+    def _save_index(self, overloads: Any) -> None:
+        self._save_data(self._index_name, overloads)
+
+    def _load_data(self, name: str) -> Any:
+        """What was written; who asks takes an OSError for a file that is not there."""
+        data = Path(self._data_path(name)).read_bytes()
+        if data[:DIGEST] != self._digest(name, data[DIGEST:]):
+            raise OSError(f"{name} is not as it was written, or of another source")
+        return pickle.loads(data[DIGEST:])
+
+    def _save_data(self, name: str, data: Any) -> None:
+        body = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(self._digest(name, body) + body)
+
+    def _digest(self, name: str, body: bytes) -> bytes:
+        of = repr((self._version, name, self._source_stamp)).encode()
+        return hashlib.sha256(of + b"\n" + body).digest()[:DIGEST]
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """Numba's own, with these files."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())

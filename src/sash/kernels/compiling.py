@@ -10,6 +10,7 @@ none is asked (`CountFromTheStart`): a sixth of the time where rows are small. `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numba import njit, types
@@ -18,7 +19,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonRewrites
 
-from sash.kernels.caching import can_keep_kernels
+from sash.kernels.caching import KernelCache, can_keep_kernels
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -57,5 +58,18 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
 
 IS_KEPT = can_keep_kernels()
 
-kernel = njit(cache=IS_KEPT, nogil=True, _nrt=False, pipeline_class=KernelCompiler)
-inlined = njit(cache=IS_KEPT, nogil=True, _nrt=False, inline="always", pipeline_class=KernelCompiler)
+
+def _compiler(**options: Any) -> Callable[[Any], Any]:
+    compiled = njit(nogil=True, _nrt=False, pipeline_class=KernelCompiler, **options)
+
+    def compile_kernel(function: Any) -> Any:
+        made = compiled(function)
+        if IS_KEPT:
+            made._cache = KernelCache(function)  # as `njit(cache=True)` does it with Numba's own
+        return made
+
+    return compile_kernel
+
+
+kernel = _compiler()
+inlined = _compiler(inline="always")

@@ -151,11 +151,11 @@ def _locked(path: Path) -> Iterator[None]:
     """Held alone; should somebody remove the file while it is waited for, it is another one's turn to be made."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            file = open(path, "w")
-        except FileNotFoundError:
-            continue
-        with file as lock:
+        with ExitStack() as opened:
+            try:
+                lock = opened.enter_context(open(path, "w"))
+            except FileNotFoundError:
+                continue
             fcntl.flock(lock, fcntl.LOCK_EX)
             if _is_still(path, lock):
                 yield

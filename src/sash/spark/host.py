@@ -154,8 +154,9 @@ class SparkHost:
             on_workers(self._spark, partial(remove_arenas_of, self._settings.arenas))
 
     def run_to_end(self) -> None:
-        """Read what is there, to its end. A finished checkpoint stays as it is."""
+        """Read what is there, to its end. A finished checkpoint stays as it is; what it has written must still be there."""
         if self.is_finished:
+            self.ledger.open(self._committed, self.job)
             return
         self._check_idle()
         self._run_bounded()

@@ -102,6 +102,9 @@ def put_empty(output: Folder, view: View) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(changes_schema(view.schema).empty_table(), sink)
     data, folder = sink.getvalue(), output.child(output_name(view.name, Cargo.CHANGES))
+    there = folder.read(EMPTY)
+    if there is not None and there.equals(data):
+        return
     folder.put(EMPTY, [data])
     if folder.size(EMPTY) != data.size:  # the manifest does not know of it, and plain readers would stumble over it
         raise SashError(f"the store did not keep the file {folder.place}/{EMPTY}", "see to the store, and start again")

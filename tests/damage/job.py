@@ -26,7 +26,7 @@ import pytest
 from sash.database import on_spark as spark_database
 from sash.database.on_spark import SparkDatabase
 from sash.runtime.packets import Cargo, changes_schema
-from sash.spark import folding, merging, tidying
+from sash.spark import files, folding, merging, tidying
 from sash.spark import host as hosting
 from sash.spark.arenas import arenas_on_this_machine
 from sash.spark.host import SparkHost
@@ -47,6 +47,7 @@ class Story:
     later: str
     again: str  # after a restart
     onward: str
+    pending: str  # while nothing runs, so that nobody has taken it up when the files are damaged
     after: str  # after the files have been damaged; while nothing runs
     as_they_are: str  # while it runs: who comes now reads what tables hold by now
     last: str  # after one more restart
@@ -74,9 +75,10 @@ PEOPLE = Story(
         UPDATE t SET name = 'cecil' WHERE k = 'c';
     """,
     onward="ADVANCE TO TIMESTAMP '1970-01-01 00:00:42'; INSERT INTO t VALUES ('b', 'bea'); DELETE FROM t WHERE k = 'f';",
+    pending="INSERT INTO t VALUES ('g', 'gus'); DROP VIEW spread;",
     after="INSERT INTO t VALUES ('d', 'dan'); DELETE FROM t WHERE k = 'a';",
     as_they_are="CREATE MATERIALIZED VIEW people AS SELECT name, COUNT(*) AS n FROM t GROUP BY name; DELETE FROM t WHERE k = 'b';",
-    last="INSERT INTO t VALUES ('e', 'eve'); DROP VIEW spread; ADVANCE TO TIMESTAMP '1970-01-01 00:01:20';",
+    last="INSERT INTO t VALUES ('e', 'eve'); ADVANCE TO TIMESTAMP '1970-01-01 00:01:20'; DELETE FROM t WHERE k = 'g';",
     looked_at="named",
 )
 PRICES = Story(
@@ -94,6 +96,10 @@ PRICES = Story(
     later="CREATE MATERIALIZED VIEW priced AS SELECT r.k, r.w * n.price AS cost FROM r [RANGE 5 SECONDS] r JOIN n ON r.k = n.k;",
     again="UPDATE n SET price = 7 WHERE k = 'b'; INSERT INTO f VALUES ('late', 'snail'); UPDATE f SET kind = 'bat' WHERE k = 'b';",
     onward="INSERT INTO n VALUES ('d', 11); ADVANCE TO TIMESTAMP '1970-01-01 00:00:42'; DELETE FROM n WHERE k = 'c';",
+    pending="""
+        UPDATE n SET price = price + 2 WHERE k = 'b';
+        CREATE OR REPLACE MATERIALIZED VIEW priced AS SELECT r.k, r.w + n.price AS cost FROM r [RANGE 6 SECONDS] r JOIN n ON r.k = n.k;
+    """,
     after="UPDATE n SET price = price + 1 WHERE k = 'a'; DELETE FROM f WHERE k = 'a';",
     as_they_are="""
         CREATE MATERIALIZED VIEW costs AS SELECT s.v * n.price AS cost, COUNT(*) AS n FROM s [RANGE 3 SECONDS] s JOIN n ON s.v = n.price
@@ -156,6 +162,7 @@ def played(base: Path) -> Iterator[None]:
         patch.setattr(merging, "FEW_BATCHES", 6)
         patch.setattr(merging, "FEW", 3)
         patch.setattr(folding, "LEAST", 4)
+        patch.setattr(files, "CHUNK", 3)
         patch.setattr(hosting, "POLL", 0.0)
         warnings.simplefilter("ignore")  # of late rows
         yield
@@ -201,7 +208,10 @@ def begin(story: Story, folder: Path) -> None:
         shutil.copytree(folder, f"{folder}-{stage}")
     write_rows(base, STAGES)
     db.drain()
+    db.stop()
+    db.execute(story.pending)
     shutil.copytree(folder, f"{folder}-stopped")
+    db.start()
     write_rows(base, STAGES + 1)
     query_of(db).crash = (2, 1)
     try:

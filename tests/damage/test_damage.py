@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from damage import trials
 from damage.damages import DAMAGES
 from damage.trials import Field
 
@@ -22,9 +23,11 @@ def field() -> Iterator[Field]:
 
 
 def test_what_is_compared_is_worth_it(field: Field) -> None:
-    for told in field.expected.values():
-        assert {key.split()[0] for key in told} == {"changes", "answer", "complete"}
-        assert all(len(text.splitlines()) > 20 for key, text in told.items() if key.startswith("changes"))
+    for (story, end), told in field.expected.items():
+        kinds = {key.split()[0] for key in told}
+        assert kinds >= {"changes", "answer", "complete", "history", "files", "file", "late", "dead"}
+        assert end == "finished" or kinds >= {"view", "subscription"}
+        assert len(told["changes of counts"].splitlines()) > 50 and all(told.values()), story
 
 
 def test_no_damaged_file_goes_unnoticed(field: Field) -> None:
@@ -36,11 +39,19 @@ def test_no_damaged_file_goes_unnoticed(field: Field) -> None:
 
 
 def test_all_that_can_happen_happens(field: Field) -> None:
-    kinds = {field.damaged(seed).rpartition(" ") for seed in range(150)}
+    kinds = {field.damaged(seed).rpartition(" ") for seed in range(300)}
     assert {damage for *_, damage in kinds} == {damage.__name__ for damage in DAMAGES}
-    folders = {kind for kind, *_ in kinds}
-    for name in ("control", "files/s", "jobs", "tables", "manifest", "epochs", "shards/log", "shards/answers", "shards/snapshots"):
-        assert f"point/{name}" in folders, name
+    found = {kind.removeprefix("point/") for kind, *_ in kinds}
+    assert found >= {"job.json", "asked.json", "folded.json", "finished.json", "epochs", "control", "jobs", "tables", "files/s", "files/r"}
+    assert found >= {"manifest", "manifest/answers", "shards/log", "shards/answers", "shards/snapshots"}
+    assert found >= {f"out/{name}.parquet" for name in ("counts.changes", "priced.changes", "s.late", "r.dead")}
+
+
+def test_arenas_that_are_damaged_while_they_are_used_are_made_again(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "ARENAS_SHARE", 1.0)
+    summary = field.play(range(FILES // 4))
+    assert not summary.wrong and not any(kind.startswith(trials.ARENAS) for kind in summary.refused)
+    assert sum(count for kind, count in summary.exact.items() if kind.startswith(trials.ARENAS)) > FILES // 8
 
 
 def test_a_crash_is_seen(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:

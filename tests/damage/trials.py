@@ -147,9 +147,9 @@ class Trial:
             return self._what, "refused" if error.hint else "unclear", _general(str(error), self.folder)
         except Exception:
             return self._what, "raw", traceback.format_exc()
-        wrong = [key for key, text in expected.items() if told.get(key) != text]
+        wrong = [key for key in [*expected, *told] if told.get(key) != expected.get(key)]
         if wrong:
-            return self._what, "wrong", f"{wrong[0]}\nexpected\n{expected[wrong[0]]}\nactual\n{told.get(wrong[0])}"
+            return self._what, "wrong", f"{wrong[0]}\nexpected\n{expected.get(wrong[0])}\nactual\n{told.get(wrong[0])}"
         return self._what, "exact", ""
 
     def _happens(self, moment: Moment, arenas: Path) -> None:

@@ -267,3 +267,16 @@ def test_what_was_asked_for_before_a_bounded_run_comes_before_its_end(connect: C
     assert db.is_finished
     assert db.view("people").to_pylist() == [{"name": "Ann", "n": 2}]
     assert sum(answer(db, "names").values()) == sum(second % 4 < 2 for second in range(1, 10))
+
+
+def test_a_version_of_the_job_that_is_lost_before_it_ran_is_not_made_anew(connect: Connect, tmp_path: Path) -> None:
+    """The next statement took its number, and came in its place."""
+    put(tmp_path, 1, 10)
+    db = started(connect(FILES + KEPT))
+    db.stop()
+    db.execute("CREATE MATERIALIZED VIEW one AS SELECT k, SUM(v) AS v FROM s [RANGE 20 SECONDS] GROUP BY k")
+    db.execute("CREATE MATERIALIZED VIEW two AS SELECT k, MAX(v) AS v FROM s [RANGE 20 SECONDS] GROUP BY k")
+    db.close()
+    (tmp_path / "point/jobs/00000002").unlink()
+    with pytest.raises(SashError, match=r"jobs/00000002 is missing"):
+        connect(FILES + KEPT).start()

@@ -13,7 +13,9 @@ from sash.planner.choose import Choice
 from sash.planner.job import Job, View
 from sash.runtime.live import LiveView
 from sash.spark.checkpoint import Checkpoint, events_after
+from sash.spark.jobs import job_file
 from sash.spark.offsets import newest_offset
+from sash.spark.sealed import MissingFile
 from sash.spark.shard_task import JOB, LEVELS, SINCE
 from sash.spark.trials import Trials, has_trials, with_trials, without_trials
 from sash.spark.versions import Facts, Versions
@@ -31,7 +33,10 @@ class Steering:
         self._trials = Trials()
         self._wanted: dict[str, Choice] = {}  # how the views that are tried would run
         self._choices: dict[str, Choice] = {}  # how the views that were planned anew run
-        if number := versions.newest:
+        number = versions.newest
+        if (asked := self._asked()) > number:  # else the next statement would take its number
+            raise MissingFile(*job_file(checkpoint.folder, asked))
+        if number:
             version = versions.read(number)
             self.first, self.newest = versions.read(0).job, version.job
             self._choices = dict(version.choices)
@@ -43,11 +48,8 @@ class Steering:
     def begin(self) -> None:
         """A query is about to start: what an earlier one tried is given up, and what it put down without asking is asked for."""
         with self.lock:
-            if number := self._versions.newest:
-                folder, begun = self._checkpoint.folder, newest_offset(self._checkpoint.folder)
-                asked = max((event.get(JOB, 0) for event in events_after(folder, begun.seen)), default=0)
-                if max(asked, begun.job) < number:
-                    self._ask(number, self._versions.read(number - 1).job, self._versions.read(number).tables)
+            if (number := self._versions.newest) > self._asked():
+                self._ask(number, self._versions.read(number - 1).job, self._versions.read(number).tables)
             if not self._trials.since:
                 self._end_trials()
 
@@ -105,6 +107,12 @@ class Steering:
         number = self._versions.add(before, job, sql, fresh, self._choices, files or {})
         self._ask(number, before, files or {})
         return number
+
+    def _asked(self) -> int:
+        """The last version that was asked for, taken up or not."""
+        folder = self._checkpoint.folder
+        begun = newest_offset(folder)
+        return max((begun.job, *(event.get(JOB, 0) for event in events_after(folder, begun.seen))))
 
     def _ask(self, number: int, before: Job, tables: Mapping[str, str]) -> None:
         """Let a version that is on record follow the one before it."""

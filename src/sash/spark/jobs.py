@@ -95,8 +95,13 @@ def _record(checkpoint: SealedFolder, number: int) -> dict[str, Any]:
     return found
 
 
+def job_file(checkpoint: SealedFolder, number: int) -> tuple[str, str]:
+    """Folder and name of the file of a version."""
+    return checkpoint.child("jobs").place, _name(number)
+
+
 def _where(checkpoint: SealedFolder, number: int) -> str:
-    return f"the file {checkpoint.child('jobs').place}/{_name(number)}"
+    return f"the file {'/'.join(job_file(checkpoint, number))}"
 
 
 def forget_jobs() -> None:

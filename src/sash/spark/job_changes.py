@@ -112,7 +112,8 @@ class Steering:
         """The last version that was asked for, taken up or not."""
         folder = self._checkpoint.folder
         begun = newest_offset(folder)
-        return max((begun.job, *(event.get(JOB, 0) for event in events_after(folder, begun.seen))))
+        asked: list[int] = [event.get(JOB, 0) for event in events_after(folder, begun.seen)]
+        return max(begun.job, *asked, 0)
 
     def _ask(self, number: int, before: Job, tables: Mapping[str, str]) -> None:
         """Let a version that is on record follow the one before it."""

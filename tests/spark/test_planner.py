@@ -18,7 +18,7 @@ from sash.schema import END
 from sash.spark import planner as planning
 from sash.spark.checkpoint import make_checkpoint
 from sash.spark.folder import Folder
-from sash.spark.offsets import Offset, packets_of, shares
+from sash.spark.offsets import Offset, offset_of, packets_of, shares
 from sash.spark.planner import Planner
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
@@ -188,3 +188,12 @@ def test_a_limit_is_told_when_it_changes(settings: Settings, tmp_path: Path) -> 
     second = bounded(job(), limited).next(first)
     assert second.events == ()
     assert bounded(job(), replace(limited, until=None)).next(second).events == ({"until": END},)
+
+
+@pytest.mark.parametrize("text", ['{"places": {}, "seen": 1', '{"places": {}, "seen": 1}', '{"places": [], "seen": 1}', "\udcff"])
+def test_an_offset_that_cannot_be_read_is_an_error_that_names_its_file(settings: Settings, text: str) -> None:
+    path = Path(settings.checkpoint.place) / "spark/offsets/7"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"v1\n" + text.encode(errors="surrogateescape"))
+    with pytest.raises(SashError, match="spark/offsets/7 is damaged"):
+        offset_of(settings.checkpoint, 7)

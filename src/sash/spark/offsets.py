@@ -22,7 +22,7 @@ from sash.runtime.packing import CHANGE, NO_DEAD, pack_split, to_everyone
 from sash.sources.read import read
 from sash.sources.splits import Place, Split
 from sash.spark.folder import Folder
-from sash.spark.sealed import SealedFolder
+from sash.spark.sealed import DamagedFile, SealedFolder
 
 TASK_ROWS = 100_000  # small splits are read together, up to so many rows
 TASK_SPLITS = 16
@@ -68,11 +68,15 @@ def spark_folder(checkpoint: SealedFolder) -> Folder:
 
 def offset_of(checkpoint: SealedFolder, batch: int) -> Offset | None:
     """Our offset in Spark's log; it is that of the first source."""
-    data = spark_folder(checkpoint).child("offsets").read(str(batch))
-    for line in bytes(data).decode().splitlines() if data is not None else ():
-        found = json.loads(line) if line.startswith("{") else {}
-        if "places" in found and "seen" in found:
-            return Offset.from_json(found)
+    folder = spark_folder(checkpoint).child("offsets")
+    data = folder.read(str(batch))
+    try:
+        for line in bytes(data).decode().splitlines() if data is not None else ():
+            found = json.loads(line) if line.startswith("{") else {}
+            if "places" in found and "seen" in found:
+                return Offset.from_json(found)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedFile(folder.place, str(batch), f"it is no offset ({error})") from error
     return None
 
 

@@ -71,8 +71,9 @@ def written_classes(root: Any) -> Classes:
 def field_hints(cls: type) -> dict[str, Any]:
     """The annotations of the written fields, as types."""
     hints: dict[str, Any] = {}
+    named = {field.name for field in fields(cls)}
     for base in reversed(cls.__mro__):
-        own = inspect.get_annotations(base)
+        own = {name: hint for name, hint in inspect.get_annotations(base).items() if name in named}  # ClassVar is no field
         # Modules name each other's classes for the type checker alone; all of those are in `nodes`.
         names = {**vars(sash.plan.nodes), **vars(sys.modules[base.__module__])}
         hints |= typing.get_type_hints(types.SimpleNamespace(__annotations__=own), globalns=names)

@@ -22,7 +22,7 @@ from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
 from sash.sources import listing
-from sash.spark import arenas, checkpoint, jobs, merging, planner, tidying
+from sash.spark import arenas, checkpoint, folder, jobs, merging, planner, tidying
 from sash.spark import host as hosting
 from sash.spark.folder import Folder
 from sash.spark.outputs import output_name
@@ -227,6 +227,7 @@ class Player:
             warnings.simplefilter("ignore")  # of late rows, in every run
             patch.setattr(spark_database, "SparkHost", host)
             patch.setattr(listing, "_remote", lambda root: (files, root[6:]) if root.startswith("sim://") else remote(root))
+            patch.setattr(folder, "object_store", lambda place, name: (self.bucket, f"{place.path}/{name}"))
             patch.setattr(arenas, "fcntl", self.world)
             patch.setattr(arenas, "_boot", self.world.boot)
             patch.setattr(checkpoint, "_ASKING", _NoLock())

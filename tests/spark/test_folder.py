@@ -7,12 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyarrow.fs import PyFileSystem
 
-from sash.sources import listing
 from sash.spark.folder import Folder, remove_partial_files
-from sash.spark.sealed import SealedFolder
-from simulation.bucket import Bucket
 
 
 @pytest.fixture(params=["", "file://"])
@@ -49,15 +45,6 @@ def test_a_write_that_fails_leaves_what_was_there(folder: Folder) -> None:
     assert bytes(folder.read("a") or b"") == b"old"
     assert folder.names() == ["a"]
     assert len(list(Path(folder.place.removeprefix("file://")).iterdir())) == 1
-
-
-def test_a_file_created_in_an_object_store_is_sealed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = PyFileSystem(Bucket(lambda kind, path, data: data, lambda kind, path: None))
-    monkeypatch.setattr(listing, "_remote", lambda root: (store, ""))
-    folder = SealedFolder.of("mock://store").child("control")
-    assert folder.create("1", [b"advance"])
-    assert not folder.create("1", [b"end"])
-    assert bytes(folder.demand("1")) == b"advance"
 
 
 def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:

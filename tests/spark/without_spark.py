@@ -30,6 +30,8 @@ from sash.spark.source import SashReader
 from sash.spark.stage import _place
 from sash.spark.wire import from_batch, to_batches
 
+RETAINED = 100  # batches that Spark keeps in its logs (spark.sql.streaming.minBatchesToRetain)
+
 Answer = Callable[[int, int, list[Packet]], list[Packet]]
 
 
@@ -103,7 +105,12 @@ class Query:
         told = through_levels(packets, self._job, self._levels, lambda *task: self._answer(done + 1, *task))
         self._host._take(Told(told), done + 1)  # type: ignore[arg-type]
         self._write_down("commits", done + 1, [{}])
+        self._purge(done + 1 - RETAINED)
         return True
+
+    def _purge(self, batch: int) -> None:
+        for kind in ("offsets", "commits") if batch >= 0 else ():
+            self._log.child(kind).delete(str(batch))
 
     def _read(self, partition: Any) -> list[Packet]:
         """What one task reads."""

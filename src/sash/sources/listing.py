@@ -5,6 +5,7 @@ Paths are local ones or URIs, both through pyarrow's file systems, so that a fol
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,8 +18,9 @@ from sash.errors import SashError
 from sash.plan.streams import StreamSpec
 from sash.sources.options import options_of
 
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "az": "abfs", "gcs": "gs"}
 _GLOB = re.compile(r"[*?\[{]")
+_OPTIONS = re.compile(r"\?[a-z_]+=[^?]*$")  # of a URI; a question mark may also be part of a glob
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,16 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Location:
-    """A path within its file system; `prefix` before `path` is the way to say it from outside."""
+    """A path within its file system, and how paths there are said from outside."""
 
     filesystem: fs.FileSystem
     path: str
-    prefix: str = ""
+    root: str = ""  # what all paths begin with
+    uri: str = ""  # the same from outside
+    options: str = ""
+
+    def outside(self, path: str) -> str:
+        return self.uri + path.removeprefix(self.root) + self.options
 
 
 def locate(path: str) -> Location:
@@ -46,10 +53,24 @@ def locate(path: str) -> Location:
         return Location(fs.LocalFileSystem(), path)
     if scheme == "file":
         return Location(fs.LocalFileSystem(), unquote(rest))
+    rest, options = split_options(rest)
     authority, _, inner = rest.partition("/")
-    filesystem, root = _remote(f"{_SCHEMES.get(scheme, scheme)}://{authority}")
-    prefix = f"{scheme}://{authority}".removesuffix(root)
-    return Location(filesystem, f"{root.rstrip('/')}/{inner}", prefix)
+    filesystem, found = _remote(f"{_SCHEMES.get(scheme, scheme)}://{_with_account(scheme, authority)}{options}")
+    root = found.rstrip("/")
+    inside = f"{root}/{inner}" if found else inner  # the container of an account may be the first of the inner names
+    return Location(filesystem, inside, root, f"{scheme}://{authority}{'' if found else '/'}", options)
+
+
+def split_options(uri: str) -> tuple[str, str]:
+    """A URI without its options, and these: `?region=…&endpoint_override=…`."""
+    found = _OPTIONS.search(uri)
+    return (uri, "") if found is None else (uri[: found.start()], found.group())
+
+
+def _with_account(scheme: str, authority: str) -> str:
+    """`az://container` names no account: that is in the environment."""
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME") or os.environ.get("AZURE_STORAGE_ACCOUNT")
+    return f"{authority}@{account}.dfs.core.windows.net" if scheme == "az" and account and "@" not in authority else authority
 
 
 @lru_cache(maxsize=32)
@@ -77,7 +98,7 @@ def list_files(spec: StreamSpec, base: Path) -> list[SourceFile]:
             f'stream "{spec.name}": there is no "{options.path}"',
             f"relative paths start at {base}" if "://" not in options.path else None,
         )
-    files = [SourceFile(location.prefix + info.path, info.size, info.mtime_ns or 0) for info in found]
+    files = [SourceFile(location.outside(info.path), info.size, info.mtime_ns or 0) for info in found]
     for file in files:
         options.format_of(file.path)
     return sorted(files, key=lambda file: (file.modified, file.path))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
@@ -47,13 +47,12 @@ class Changelog:
     name: str  # of the folder
 
     def to_text(self) -> str:
-        folder = self.record.folder
-        return json.dumps([folder.place, folder.path, folder.number, self.output.place, self.name])
+        return json.dumps([asdict(self.record.folder), asdict(self.output), self.name])
 
     @staticmethod
     def from_text(text: str) -> Changelog:
-        place, path, number, output, name = json.loads(text)
-        return Changelog(ManifestFolder(SealedFolder(place, path, number)), Folder(output), name)
+        record, output, name = json.loads(text)
+        return Changelog(ManifestFolder(SealedFolder(**record)), Folder(**output), name)
 
     @property
     def is_there(self) -> bool:

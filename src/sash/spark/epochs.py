@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import time
+from uuid import uuid4
 
 from sash.errors import SashError
 from sash.spark.sealed import DamagedFile, SealedFolder
@@ -29,7 +30,8 @@ class Replaced(SashError):
 def claim_epoch(checkpoint: SealedFolder, seen: int) -> int:
     """The number of a new epoch, which is this driver's alone; `seen` is the one that lasted when it opened the checkpoint."""
     folder = checkpoint.child(EPOCHS)
-    who = {"host": socket.gethostname(), "process": os.getpid(), "time": time.strftime("%Y-%m-%d %H:%M:%S")}
+    when = time.strftime("%Y-%m-%d %H:%M:%S")
+    who = {"host": socket.gethostname(), "process": os.getpid(), "time": when, "number": uuid4().hex}
     number = seen + 1
     if newest_epoch(checkpoint) > seen or not folder.create(_name(number), [json.dumps(who).encode()]):
         raise Replaced(

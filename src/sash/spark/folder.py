@@ -1,8 +1,8 @@
 """Folders of durable files, on a disk or in an object store, through one narrow door.
 
 A file appears as a whole or not at all: on a disk it is written beside its place, brought to the disk and renamed, in
-an object store a put is whole by itself. Nothing here needs a rename where the store has none. What a put has
-returned from survives a loss of power, unless the caller can do without.
+an object store a put is whole by itself (`object_stores.py`). Nothing here needs a rename where the store has none. What
+a put has returned from survives a loss of power, unless the caller can do without.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import pyarrow as pa
 from pyarrow import fs
 
 from sash.errors import SashError
-from sash.sources.listing import locate
+from sash.sources.listing import Location, locate, split_options
+from sash.spark.object_stores import object_store
 
 PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")  # the name of a file that is being written
 OLD = 3600  # seconds after which nobody is writing it any more
@@ -60,19 +61,27 @@ class Folder:
     """A folder, by its path or URI; it need not exist before something is put into it."""
 
     place: str
+    options: str = ""  # of a URI: how the store is reached
 
     @classmethod
     def of(cls, place: str | Path) -> Self:
         text = str(place)
-        return cls(text.rstrip("/") if "://" in text else os.path.abspath(text))
+        if "://" not in text:
+            return cls(os.path.abspath(text))
+        uri, options = split_options(text)
+        return cls(uri.rstrip("/"), options)
 
     def child(self, *names: str) -> Self:
         return replace(self, place="/".join((self.place, *names)))
 
     @property
     def _where(self) -> tuple[fs.FileSystem, str]:
-        location = locate(self.place)
+        location = self._location
         return location.filesystem, location.path
+
+    @property
+    def _location(self) -> Location:
+        return locate(self.place + self.options)
 
     @property
     def is_local(self) -> bool:
@@ -125,10 +134,8 @@ class Folder:
         """Write a file as a whole, over what was there; one that can be made again need not be durable."""
         system, path = self._where
         if not isinstance(system, fs.LocalFileSystem):
-            # A client that fails in the middle of an upload may leave what it has as the file: begin when all is there.
-            whole = b"".join(parts)
-            with system.open_output_stream(f"{path}/{name}") as stream:
-                stream.write(whole)
+            store, place = object_store(self._location, name)
+            store.put(place, b"".join(parts))
             return
         partial = _written_beside(path, name, parts, durable=durable)
         try:
@@ -141,16 +148,11 @@ class Folder:
 
     @_in_reach
     def create(self, name: str, parts: Iterable[Bytes]) -> bool:
-        """Write a file as a whole if there is none of that name; whether it was written.
-
-        On a disk no two can both be told that they did. An object store is asked first, and then written to.
-        """
+        """Write a file as a whole if there is none of that name; whether it was written. No two are both told that they did."""
         system, path = self._where
         if not isinstance(system, fs.LocalFileSystem):
-            if self.has(name):
-                return False
-            Folder.put(self, name, parts)  # as they are: who seals files has done so
-            return True
+            store, place = object_store(self._location, name)
+            return store.create(place, b"".join(parts))
         partial = _written_beside(path, name, parts, durable=True)
         try:
             os.link(partial, f"{path}/{name}")

@@ -54,7 +54,7 @@ class SealedFolder(Folder):
     @property
     def plain(self) -> Folder:
         """The same folder, for files that others write there."""
-        return Folder(self.place)
+        return Folder(self.place, self.options)
 
     def read(self, name: str) -> pa.Buffer | None:
         """What was written, or None when there is no such file."""

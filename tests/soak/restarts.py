@@ -30,8 +30,8 @@ from without_spark import connected, query_of
 SQL = """
 CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts WITH (format = 'csv', path = 's/*');
 CREATE TABLE t (k STRING, name STRING);
-CREATE MATERIALIZED VIEW counts AS SELECT k, COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 60 SECONDS] GROUP BY k;
-CREATE MATERIALIZED VIEW named AS SELECT t.name, COUNT(*) AS n FROM s [RANGE 20 SECONDS] s JOIN t ON s.k = t.k GROUP BY t.name;
+CREATE MATERIALIZED VIEW counts AS
+  SELECT s.k, t.name, COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 60 SECONDS] s JOIN t ON s.k = t.k GROUP BY s.k, t.name;
 """
 KEYS = 20
 ROWS = 3  # of a batch, which is a second of the stream's time

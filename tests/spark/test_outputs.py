@@ -325,6 +325,66 @@ def test_a_new_file_costs_the_same_however_many_were_seen(tmp_path: Path, monkey
         SeenFiles(folder, spec, tmp_path)
 
 
+def test_files_that_have_been_read_are_only_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names are not read again at a restart; one that comes again is neither read again nor may it have changed."""
+    stream = Database(base=tmp_path)
+    stream.execute(SQL)
+    spec, folder = stream.catalog.streams["s"], SealedFolder.of(tmp_path / "files")
+    (tmp_path / "s").mkdir()
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+    seen = SeenFiles(folder, spec, tmp_path)
+    seen._add([SourceFile(str(tmp_path / f"s/{number:05d}.csv"), 7, number) for number in range(5000)])
+    chain = seen.chain
+    for read, first in ((2047, 0), (2300, 2048), (4000, 2048), (4999, 4864)):
+        seen.forget(read)
+        again = SeenFiles(folder, spec, tmp_path)
+        assert again.first == seen.first == first and again.files == seen.files and len(seen.files) == 5000 - first
+        assert again.begins_with(chain) and again.chain == seen.chain == chain
+        assert not again.begins_with(chain[:-1] + "x")
+    assert again.begins_with(again.chain) and len(folder.child("s").names()) == 2
+    (tmp_path / "s/00017.csv").write_bytes(b"7 bytes")
+    (tmp_path / "s/05000.csv").write_bytes(b"as new as can be")
+    again.look()
+    assert [Path(file.path).name for file in again.files[-2:]] == ["04999.csv", "05000.csv"]
+    assert SeenFiles(folder, spec, tmp_path).begins_with(chain)
+    (tmp_path / "s/00017.csv").write_bytes(b"other bytes")
+    with pytest.raises(SashError, match=r"00017\.csv of stream \"s\" has changed since it was first read"):
+        SeenFiles(folder, spec, tmp_path).look()
+    known = tmp_path / "files/s/known-00004864"
+    data = bytearray(known.read_bytes())
+    data[200] ^= 1
+    known.write_bytes(data)
+    with pytest.raises(SashError, match="known-00004864 is damaged"):
+        SeenFiles(folder, spec, tmp_path)
+    known.unlink()
+    with pytest.raises(SashError, match=r"00000000\.json is missing"):
+        SeenFiles(folder, spec, tmp_path)
+
+
+def test_a_driver_that_died_while_it_forgot_files_has_lost_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Database(base=tmp_path)
+    stream.execute(SQL)
+    spec, folder = stream.catalog.streams["s"], SealedFolder.of(tmp_path / "files")
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+    many = [SourceFile(f"/old/{number}.csv", number, number) for number in range(3000)]
+    SeenFiles(folder, spec, tmp_path)._add(many)
+    with monkeypatch.context() as patch, pytest.raises(OSError):
+        patch.setattr(SealedFolder, "delete", lambda *_: (_ for _ in ()).throw(OSError("killed")))
+        SeenFiles(folder, spec, tmp_path).forget(2999)
+    seen = SeenFiles(folder, spec, tmp_path)
+    assert seen.first == 2816 and seen.files == many[2816:]
+
+
+def test_a_job_goes_on_after_its_files_were_forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sash.spark.files.CHUNK", 2)
+    monkeypatch.setattr("sash.spark.files.MANY", 4)
+    for number in range(0, 24, 3):
+        db = played(monkeypatch, tmp_path, range(number, number + 3))
+        db.close()
+    assert any(path.name.startswith("known-") for path in (tmp_path / "point/files/s").iterdir())
+    assert in_order(changes(tmp_path)) == in_order(embedded(range(24)))
+
+
 def test_a_manifest_that_is_not_whole_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     db = played(monkeypatch, tmp_path, range(5))
     batch = db._started().progress.batch

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sash.sources.listing import SourceFile
 
+SHOWN = 32  # digits of a digest on record; those of 16 were made otherwise
 
+
+@dataclass(frozen=True)
 class FileChain:
-    """The digest of a list, and how long it is; when it is asked for again, the list is as long or longer."""
+    """How many files there are, and the digest of the last one and of the chain before it."""
 
-    def __init__(self) -> None:
-        self._count = 0
-        self._digest = hashlib.sha256()
+    count: int = 0
+    digest: bytes = b""
 
-    def of(self, files: Sequence[SourceFile]) -> str:
-        for file in files[self._count :]:
-            self._digest.update(f"{len(file.path)} {file.path} {file.size}\n".encode())
-        self._count = len(files)
-        return f"{self._count}:{self._digest.hexdigest()[:16]}"
+    def plus(self, files: Sequence[SourceFile]) -> FileChain:
+        digest = self.digest
+        for file in files:
+            digest = hashlib.sha256(digest + _entry(file)).digest()
+        return FileChain(self.count + len(files), digest)
+
+    def to_text(self) -> str:
+        return f"{self.count}:{self.digest.hex()[:SHOWN]}"
 
 
-def is_begun_by(files: Sequence[SourceFile], chain: str) -> bool:
-    """Whether a list begins with the files that a digest was made of."""
-    count = int(chain.partition(":")[0])
-    return len(files) >= count and FileChain().of(files[:count]) == chain
+def is_begun_by(known: FileChain, files: Sequence[SourceFile], chain: str) -> bool:
+    """Whether a list begins with the files that a chain was made of; all that is known of its first files is their own chain."""
+    count, _, digest = chain.partition(":")
+    begun = files[: int(count) - known.count] if int(count) >= known.count else ()
+    if known.count + len(begun) != int(count):
+        return False
+    if len(digest) < SHOWN:  # as it was when lists were kept whole
+        return known.count == 0 and hashlib.sha256(b"".join(map(_entry, begun))).hexdigest().startswith(digest)
+    return known.plus(begun).to_text() == chain
+
+
+def _entry(file: SourceFile) -> bytes:
+    return f"{len(file.path)} {file.path} {file.size}\n".encode()

@@ -23,7 +23,6 @@ from sash.sources.options import compression
 from sash.sources.splits import Place, Split, plan
 from sash.spark.checkpoint import check_events, events_after
 from sash.spark.epochs import check_epoch
-from sash.spark.file_chain import FileChain, is_begun_by
 from sash.spark.files import SeenFiles
 from sash.spark.jobs import job_at
 from sash.spark.offsets import Offset, is_stamped
@@ -47,7 +46,6 @@ class Planner:
         self._is_bounded = False
         self._looked = 0.0
         self._is_checked = False
-        self._chains: dict[str, FileChain] = {}
         self._fence = partial(check_epoch, settings.checkpoint, settings.epoch)
         self._use(job)
 
@@ -74,7 +72,7 @@ class Planner:
         if following is start:
             return start
         self._fence()
-        listed = {name: self._chains.setdefault(name, FileChain()).of(seen.files) for name, seen in self._files.items()}
+        listed = {name: seen.chain for name, seen in self._files.items()}
         return replace(following, listed=start.listed | listed)
 
     def _next(self, start: Offset) -> Offset:
@@ -100,17 +98,20 @@ class Planner:
         return offset if asked else start
 
     def _check(self, start: Offset) -> None:
-        """Once: what the offset speaks of is on record."""
+        """What the offset speaks of is on record, as is seen once; what it is beyond need not be."""
         if not self._is_checked:
             check_events(self._settings.checkpoint, start.seen)
             for name, seen in self._files.items():
-                if name in start.listed and not is_begun_by(seen.files, start.listed[name]):
+                if name in start.listed and not seen.begins_with(start.listed[name]):
                     raise SashError(
                         f'the checkpoint {self._settings.checkpoint.place} has lost the list of the files of stream "{name}",'
                         " and those that are there are not the ones that were read",
                         WAY_OUT,
                     )
             self._is_checked = True
+        for name, place in start.places.items():
+            if name in self._files:
+                self._files[name].forget(place.file)  # what an offset on record is beyond, no plan will ask for
 
     def _changed(self, start: Offset, event: dict[str, Any]) -> Offset:
         """Views come and go between two batches of rows: theirs brings nothing else."""
@@ -152,10 +153,11 @@ class Planner:
     ) -> tuple[dict[str, Place], list[Split]]:
         places, splits = dict(start.places), []
         for stream in streams:
-            place = places.get(stream.name, Place())
-            files = self._files[stream.name].files
-            files = files if stream.is_table else files[: place.file + MOST_FILES]
-            found, places[stream.name] = plan(stream, files, place, rows, budgets[stream.name])
+            seen, place = self._files[stream.name], places.get(stream.name, Place())
+            first = place.file - seen.first
+            files = seen.files if stream.is_table else seen.files[: first + MOST_FILES]
+            found, after = plan(stream, files, replace(place, file=first), rows, budgets[stream.name])
+            places[stream.name] = replace(after, file=after.file + seen.first)
             splits.extend(found)
         return places, splits
 
@@ -166,7 +168,8 @@ class Planner:
 
     def _left(self, name: str, place: Place) -> int:
         """About how many bytes of a stream are still to be read."""
-        files = self._files[name].files[place.file :]
+        seen = self._files[name]
+        files = seen.files[place.file - seen.first :]
         sizes = [file.size * (UNPACKED if compression(file.path) else 1) for file in files]
         if not sizes:
             return 0

@@ -19,7 +19,7 @@ from sash.planner.job import Job
 from sash.runtime.global_clock import ToldTime
 from sash.runtime.lateness import Limits
 from sash.runtime.packets import Packet
-from sash.runtime.stream_clock import StreamClock, note_advance, note_rows
+from sash.runtime.stream_clock import StreamClock, note_advance, note_partitions, note_rows
 from sash.runtime.stream_times import StreamsTime
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Arena, Scope
@@ -83,6 +83,13 @@ class Clocks:
         limits = self.streams[stream].take(splits)
         self._saw(self.streams[stream].greatest)
         return limits
+
+    def know(self, stream: str, partitions: Sequence[str], delay: int) -> None:
+        """A stream has these partitions, with rows or without."""
+        if stream in self.streams:
+            self.streams[stream].know_partitions(partitions)
+        else:
+            note_partitions(self._arena.scope("streams").scope(stream), partitions, delay)
 
     def _saw(self, greatest: int | None) -> None:
         if greatest is not None:

@@ -23,7 +23,8 @@ class Cargo(IntEnum):
 
     ROWS = 0  # to a port of a stream: its rows, in source order; name = stream
     SPLIT = 1  # to every shard: {"rows", "greatest", "first"} of a split, "partitions" if it has some; name = stream
-    CONTROL = 2  # to every shard: {"advance": T}; {"tell": T}, where no stream does; {"until": T}; {"end": 1}; {"look": 1}
+    CONTROL = 2  # to every shard: {"advance": T}; {"tell": T}, where no stream does; {"until": T}; {"end": 1}; {"look": 1};
+    # {"known": [partition, …], "delay"} of a stream
     LATE = 3  # to shard 0, or outside: whole rows that came too late; name = stream
     DEAD = 4  # to shard 0, or outside: rows that could not be read: columns reason, line; name = stream
     DELTA = 5  # to a port behind an exchange: changes

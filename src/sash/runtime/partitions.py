@@ -33,7 +33,7 @@ def named(columns: Sequence[pa.Array]) -> pa.DictionaryArray:
         if len(both) and both[0] < 0:
             both, codes = both[1:], codes - 1
         known = [(*known[code // len(others)], others[code % len(others)]) for code in both.tolist()]
-    names = [_name(parts) for parts in known]
+    names = [partition_name(parts) for parts in known]
     order = sorted(range(len(names)), key=names.__getitem__)
     ranks = np.empty(len(names) + 1, np.int32)
     ranks[order] = np.arange(len(names))
@@ -52,7 +52,8 @@ def _codes(column: pa.Array) -> tuple[Int64s, list[object]]:
     return np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1)), encoded.dictionary.to_pylist()
 
 
-def _name(parts: Sequence[object]) -> str:
+def partition_name(parts: Sequence[object]) -> str:
+    """Of the values of the columns that tell a partition."""
     return BETWEEN.join(_part(part) for part in parts)
 
 

@@ -102,6 +102,7 @@ class Shard:
         """Work off what came, and give what is to go out."""
         self._interner.sweep()
         own = [packet for packet in packets if packet.level == self._level]
+        self._learn_partitions(own)
         first, later = by_position(own)
         out, is_end = list(self._take_rows(first)), False
         for control, changes in later:
@@ -122,6 +123,12 @@ class Shard:
         self._forget()
         out.append(self._facts(own))
         return out
+
+    def _learn_partitions(self, packets: Sequence[Packet]) -> None:
+        """Before any rows of the step: one that is new starts at the clock that its stream has had so far."""
+        for packet in packets:
+            if packet.cargo is Cargo.CONTROL and "known" in (told := packet.told()):
+                self._clocks.know(packet.name, told["known"], told["delay"])
 
     def _first_packets(self, view: ViewChanges, feed: Feed) -> Iterator[Packet]:
         return view.first_packets(feed, self._clocks.time(view.view.time).now)

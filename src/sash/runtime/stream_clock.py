@@ -113,6 +113,11 @@ class StreamClock:
     def advance(self, clock: int) -> None:
         self._registers[ADVANCED] = max(int(self._registers[ADVANCED]), clock)
 
+    def know_partitions(self, names: Iterable[str]) -> None:
+        """These are there; those that are new start at the clock of the stream."""
+        if self._partitions is not None:
+            self._partitions.know(names, self.clock)
+
     def advance_partitions(self, names: Iterable[str], clock: int) -> None:
         """Some partitions have fallen silent: nothing before this clock is waited for in them."""
         if self._partitions is not None:
@@ -128,10 +133,17 @@ def note_rows(scope: Scope, splits: Sequence[Mapping[str, Any]]) -> None:
                 registers[FIRST] = facts["first"]
             registers[GREATEST] = max(int(registers[GREATEST]), facts["greatest"])
     if any("partitions" in facts for facts in splits):
-        clocks, found, delay = PartitionClocks(scope.scope("partitions")), pieces(enumerate(splits)), splits[0]["delay"]
-        clocks.know([piece.partition for piece in found], max(clocks.least(delay), int(registers[ADVANCED])))
+        found = pieces(enumerate(splits))
+        clocks = note_partitions(scope, [piece.partition for piece in found], splits[0]["delay"])
         for piece in found:
             clocks.saw(piece.partition, piece.greatest)
+
+
+def note_partitions(scope: Scope, names: Iterable[str], delay: int) -> PartitionClocks:
+    """The partitions of a stream that nobody reads."""
+    clocks = PartitionClocks(scope.scope("partitions"))
+    clocks.know(names, max(clocks.least(delay), int(_registers(scope)[ADVANCED])))
+    return clocks
 
 
 def note_advance(scope: Scope, clock: int) -> None:

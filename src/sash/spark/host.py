@@ -54,12 +54,14 @@ from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.job_changes import Steering
 from sash.spark.jobs import job_at, needs_another_query
+from sash.spark.kafka import KafkaStream
 from sash.spark.lasting import LastingQuery
 from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import offset_of, spark_folder
 from sash.spark.outputs import output_name, write_answer
 from sash.spark.pipeline import collected, configured, look, on_workers, streaming
+from sash.spark.placed_frames import kafka_stream
 from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
@@ -408,6 +410,7 @@ class SparkHost:
         self.steering.begin()
         self._started = self._told = time.monotonic()
         self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
+        self._settings = replace(self._settings, kafka=self._kafka_streams())
         job, settings = self.steering.first, self._settings
         code = self._sent = dict(self._code)
         with configured(self._spark, settings.checkpoint):
@@ -418,6 +421,12 @@ class SparkHost:
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
             writer = writer.option("checkpointLocation", spark_folder(settings.checkpoint).place)
         self._query = LastingQuery(lambda: self._launched(writer.trigger(**trigger)), lambda: self.progress.batch)
+
+    def _kafka_streams(self) -> tuple[KafkaStream, ...]:
+        """The streams whose partitions Spark has on record."""
+        streams = [stream for stream in self.steering.first.streams if stream.name in self._frames]
+        found = (kafka_stream(stream, self._frames[stream.name]) for stream in streams if stream.position is not None)
+        return tuple(one for one in found if one is not None)
 
     def _launched(self, writer: DataStreamWriter) -> StreamingQuery:
         """The query of this host, from its checkpoint on; perhaps after another that ended."""

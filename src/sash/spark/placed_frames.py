@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from pyspark.sql import DataFrame
 
 from sash.errors import SashError, choices
 from sash.plan.streams import StreamSpec
+from sash.spark.kafka import PARTITION, TOPIC, KafkaStream
 
 KAFKA = "kafka"
 NUMBERS = ("tinyint", "smallint", "int", "bigint")
 SAME_TASKS = ("Project", "Filter", "SubqueryAlias", "EventTimeWatermark")  # plans that leave every row where it was read
 SOURCE = "StreamingRelationV2"
+SERVERS = "kafka.bootstrap.servers"
+WAYS = ("subscribe", "subscribePattern", "assign")  # of saying what is read of Kafka
 
 
 class Places(TypedDict):
@@ -75,7 +78,39 @@ def has_whole_pieces(stream: StreamSpec, frame: DataFrame) -> bool:
     names = {name.lower() for name in stream.partition}
     if names != set(KAFKA_PLACES["partition"]) or (stream.position or "").lower() != KAFKA_PLACES["position"]:
         return False
+    return kafka_source(frame) is not None
+
+
+def kafka_source(frame: DataFrame) -> Any | None:
+    """Kafka's part in the plan of a DataFrame, if nothing else is in it that moves rows."""
     node = frame._jdf.queryExecution().analyzed()
     while node.nodeName() in SAME_TASKS:
         node = node.children().apply(0)
-    return bool(node.nodeName() == SOURCE and node.sourceName().lower() == KAFKA)
+    return node if node.nodeName() == SOURCE and node.sourceName().lower() == KAFKA else None
+
+
+def kafka_stream(stream: StreamSpec, frame: DataFrame) -> KafkaStream | None:
+    """What a DataFrame reads, if it is Kafka's and its partitions are named by Kafka's own columns."""
+    source = kafka_source(frame)
+    columns = tuple(name.lower() for name in stream.partition)
+    if source is None or not set(columns) <= {TOPIC, PARTITION} or PARTITION not in columns:
+        return None
+    if not all(_is_own(frame, source, column) for column in (*columns, str(stream.position).lower())):
+        return None
+    options = source.extraOptions()
+    way = next((way for way in WAYS if options.get(way) is not None), None)
+    if way is None:
+        return None
+    return KafkaStream(stream.name, columns, stream.delay, str(options.get(SERVERS)), way, options.get(way))
+
+
+def _is_own(frame: DataFrame, source: Any, column: str) -> bool:
+    """Whether a column is the source's, and not another one of its name."""
+    ids = [_ids(node, column) for node in (frame._jdf.queryExecution().analyzed(), source)]
+    return len(ids[0]) == 1 and ids[0] == ids[1]
+
+
+def _ids(node: Any, column: str) -> list[int]:
+    output = node.output()
+    found = [output.apply(place) for place in range(output.size())]
+    return [attribute.exprId().id() for attribute in found if attribute.name().lower() == column]

@@ -11,6 +11,7 @@ from sash.planner.job import Job
 from sash.planner.read_plan import from_data, json_object
 from sash.planner.write_plan import to_data
 from sash.spark.folder import Folder
+from sash.spark.kafka import KafkaStream
 from sash.spark.sealed import SealedFolder
 
 BATCH_BYTES = 32 << 20  # of input a batch, all streams together
@@ -34,6 +35,7 @@ class Settings:
     snapshot_every: int = SNAPSHOT_EVERY
     retain: int = RETAIN
     epoch: int = 0  # of the driver (`epochs.py`)
+    kafka: tuple[KafkaStream, ...] = ()  # of streams whose partitions are on record in every batch
 
 
 OPTION = tuple[Job, Settings]

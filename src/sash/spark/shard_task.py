@@ -26,6 +26,7 @@ from sash.schema import FOREVER
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
 from sash.spark.epochs import check_epoch
 from sash.spark.jobs import job_at
+from sash.spark.kafka import known_partitions
 from sash.spark.offsets import identity_of, offset_of
 from sash.spark.outputs import are_there, write_outputs
 from sash.spark.sealed import DamagedFile
@@ -74,6 +75,7 @@ class Keeper:
         """
         if not packets:
             return []
+        packets = [*packets, *self._known_partitions(batch)]
         with held(self.settings.arenas, self.level, self.shard) as arena_file:
             if not self._runs(arena_file, batch, packets):
                 return []
@@ -82,6 +84,14 @@ class Keeper:
                 if stored is not None and are_there(self.settings.output, stored):
                     return stored
             return self._advance(arena_file, batch, packets)
+
+    def _known_partitions(self, batch: int) -> Iterator[Packet]:
+        """What the record of the batch tells of partitions, as events."""
+        found = known_partitions(self.settings.checkpoint, batch, self.settings.kafka)
+        for place, (one, names) in enumerate(found.items()):
+            if names:
+                body = told_body({"known": names, "delay": one.delay})
+                yield Packet(self.level, self.shard, Cargo.CONTROL, one.stream, -1, place, body)
 
     def look(self, version: int, packets: list[Packet]) -> list[Packet]:
         """What the shard would say after batch `version`; neither state nor outputs change."""

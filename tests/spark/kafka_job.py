@@ -1,0 +1,93 @@
+"""A job over a topic of two partitions, in a process of its own: Spark's connector has to be there when Java starts.
+
+    python kafka_job.py ADDRESS TOPIC FOLDER     the rows are in `rounds`; tells what it saw as JSON, after every one of them
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+import sash
+from sash.spark.session import local_session
+from sash.spark_database import SparkDatabase
+
+Row = tuple[int, float, str]  # partition, seconds, key
+
+VIEWS = """
+CREATE MATERIALIZED VIEW counts AS SELECT k, COUNT(*) AS n FROM e [RANGE 5 SECONDS] GROUP BY k;
+CREATE MATERIALIZED VIEW latest AS SELECT ts, k FROM e [ROWS 3];
+"""
+NAMES = ("counts", "latest")
+
+
+def _rows(partition: int, first: float, last: float, step: float) -> list[Row]:
+    times = [first + place * step for place in range(int((last - first) / step) + 1)]
+    # Each second row is a little earlier than the one before: within the delay.
+    return [(partition, max(0.0, ts - 0.75 * (place % 2)), "abc"[place % 3]) for place, ts in enumerate(times)]
+
+
+ROUNDS: list[list[Row]] = [
+    _rows(0, 5, 12, 0.5),  # of the other partition nothing has been heard
+    _rows(1, 1, 8, 0.5),  # all of it before what the first one has reached
+    _rows(0, 12, 20, 0.5) + _rows(1, 8, 10, 0.25),
+    _rows(1, 10, 21, 0.5),
+]
+RESTART = 2  # the round before which another driver begins
+
+
+def write(spark: SparkSession, address: str, topic: str, rows: Sequence[Row]) -> None:
+    made = [(partition, f"{ts},{key}") for partition, ts, key in rows]
+    frame = spark.createDataFrame(made, "partition int, value string").coalesce(1)
+    frame.write.format("kafka").option("kafka.bootstrap.servers", address).option("topic", topic).save()
+
+
+def read(spark: SparkSession, address: str, topic: str) -> DataFrame:
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", address)
+    frame = reader.option("subscribe", topic).option("startingOffsets", "earliest").load()
+    parts = "split(CAST(value AS STRING), ',')"
+    return frame.selectExpr(
+        "topic", "partition", "offset", f"timestamp_micros(CAST(CAST({parts}[0] AS DOUBLE) * 1000000 AS BIGINT)) AS ts",
+        f"{parts}[1] AS k",
+    )
+
+
+def connected(spark: SparkSession, address: str, topic: str, folder: Path) -> SparkDatabase:
+    db = sash.connect(spark, checkpoint=folder / "point", output=folder / "out", shards=2)
+    frame = read(spark, address, topic)
+    db.execute("CREATE STREAM e (ts TIMESTAMP, k STRING) TIMESTAMP BY ts DELAY 1 SECONDS;" + VIEWS)
+    db.stream("e", frame, partition=("topic", "partition"), position="offset")
+    return db
+
+
+def seen(db: SparkDatabase) -> dict[str, object]:
+    host = db._started()
+    found: dict[str, object] = {view: host.final(view).num_rows for view in NAMES}
+    return found | {"late": db.late("e").num_rows, "kafka": len(host._settings.kafka)}
+
+
+def main(address: str, topic: str, folder: Path) -> None:
+    spark = local_session("2")
+    db = connected(spark, address, topic, folder)
+    for number, rows in enumerate(ROUNDS):
+        if number == RESTART:
+            db.close()
+            db = connected(spark, address, topic, folder)
+        write(spark, address, topic, rows)
+        if db._host is None or db._host._query is None:
+            db.start()
+        db.drain()
+        print(json.dumps(seen(db)), flush=True)
+    db.stop()
+    db.run()
+    print(json.dumps(seen(db)), flush=True)
+    db.close()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

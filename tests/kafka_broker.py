@@ -91,9 +91,6 @@ class Broker:
     def create_topic(self, name: str, partitions: int) -> None:
         self._run("org.apache.kafka.tools.TopicCommand", "--create", "--topic", name, "--partitions", str(partitions))
 
-    def add_partitions(self, name: str, partitions: int) -> None:
-        self._run("org.apache.kafka.tools.TopicCommand", "--alter", "--topic", name, "--partitions", str(partitions))
-
     def _run(self, tool: str, *words: str) -> None:
         command = [*_java(self.libraries), tool, "--bootstrap-server", self.address, *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=STARTING)

@@ -54,7 +54,14 @@ class Advance:
     partitions: tuple[int | str, ...] = ()
 
 
-Batch = Sequence[Row] | Advance
+@dataclass(frozen=True)
+class Known:
+    """The source has these partitions, with rows or without."""
+
+    partitions: tuple[int | str, ...]
+
+
+Batch = Sequence[Row] | Advance | Known
 
 
 class SlowClocks:
@@ -83,6 +90,11 @@ class SlowClocks:
         late = [row for row in batch if row.ts < self._of(row.partition, row.position)]
         return [row for row in batch if row not in late], late
 
+    def know(self, event: Known) -> None:
+        start = self.clock()
+        for partition in event.partitions:
+            self._given.setdefault(partition, start)
+
     def advance(self, event: Advance) -> None:
         if not event.partitions:
             self._advanced = max(self._advanced, event.to)
@@ -96,6 +108,9 @@ def expected(batches: Sequence[Batch], delay: float) -> tuple[dict[str, Counter[
     for batch in batches:
         if isinstance(batch, Advance):
             clocks.advance(batch)
+            continue
+        if isinstance(batch, Known):
+            clocks.know(batch)
             continue
         in_time, too_late = clocks.take(batch)
         kept, late = kept + in_time, late + too_late
@@ -173,8 +188,18 @@ class Shards:
         self.logs: dict[str, Counter[str]] = {view: Counter() for view in NAMES}
         self.late: Counter[tuple[object, ...]] = Counter()
 
-    def take(self, tasks: Sequence[Sequence[Row]]) -> None:
-        self.step([p for task, rows in enumerate(tasks) for p in pack_task(self.job, self.stream, task, table(rows))])
+    def take(self, tasks: Sequence[Sequence[Row]], known: Known | None = None) -> None:
+        """What tasks read, and what is known of partitions, in one step."""
+        packed = [packet for task, rows in enumerate(tasks) for packet in pack_task(self.job, self.stream, task, table(rows))]
+        self.step([*packed, *([] if known is None else self._told(known))])
+
+    def know(self, event: Known) -> None:
+        self.step(list(self._told(event)))
+
+    def _told(self, event: Known) -> Iterator[Packet]:
+        names = named([pa.array(event.partitions)]).dictionary.to_pylist()
+        body = told_body({"known": names, "delay": self.stream.delay})
+        return to_everyone(self.job, Cargo.CONTROL, "e", 0, body)
 
     def advance(self, event: Advance) -> None:
         facts: dict[str, object] = {"advance": int(event.to * SECOND)}
@@ -215,10 +240,12 @@ class Shards:
             self.late.update(zip(ts.cast(pa.int64()).to_pylist(), k.to_pylist(), name.to_pylist(), strict=True))
 
 
-def played(batches: Iterator[Sequence[Sequence[Row]] | Advance], shards: Shards) -> Shards:
+def played(batches: Iterator[Sequence[Sequence[Row]] | Advance | Known], shards: Shards) -> Shards:
     for batch in batches:
         if isinstance(batch, Advance):
             shards.advance(batch)
+        elif isinstance(batch, Known):
+            shards.know(batch)
         else:
             shards.take(batch)
     shards.end()

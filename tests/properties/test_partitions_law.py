@@ -11,18 +11,21 @@ from collections import Counter
 
 import pytest
 
-from partitioned import COLUMNS, NAMES, VIEWS, Advance, Batch, Shards, expected, in_batches, in_tasks, played, source
+from partitioned import COLUMNS, NAMES, VIEWS, Advance, Batch, Known, Shards, expected, in_batches, in_tasks, played, source
 from sash.testing import Oracle
 
 SEEDS = int(os.environ.get("SASH_PARTITIONS", "40"))
 KEYS: tuple[tuple[int | str, ...], ...] = ((0, 1, 2), (9, 10, -1, 100), ("a", "b", "", "ä/b"), (7,))
 
 
-def with_advances(chance: random.Random, batches: list[list[object]]) -> list[Batch]:
-    """ADVANCE of the stream, and silent partitions that follow, between the batches."""
+def with_events(chance: random.Random, batches: list[list[object]]) -> list[Batch]:
+    """ADVANCE of the stream, silent partitions that follow, and partitions that are there before their rows, between the batches."""
+    every = sorted({row.partition for batch in batches for row in batch}, key=str)  # type: ignore[attr-defined]
     found: list[Batch] = []
     known: list[int | str] = []
     for batch in batches:
+        if chance.random() < 0.3:
+            found.append(Known(tuple(chance.sample(every, chance.randrange(1, len(every) + 1)))))
         found.append(batch)  # type: ignore[arg-type]
         known += [row.partition for row in batch if row.partition not in known]  # type: ignore[attr-defined]
         if chance.random() < 0.4:
@@ -37,11 +40,11 @@ def test_partitions_are_judged_as_the_contract_says(seed: int) -> None:
     chance = random.Random(seed)
     delay = chance.choice([0, 0.25, 1, 3])
     batches = in_batches(chance, source(chance, chance.choice(KEYS), 30), chance.randrange(1, 5), together=False)
-    events = with_advances(chance, batches)  # type: ignore[arg-type]
+    events = with_events(chance, batches)  # type: ignore[arg-type]
     logs, late = expected(events, delay)
     shards = Shards(delay, chance.randrange(1, 4), is_restarted=chance.random() < 0.5)
     tasks = (
-        event if isinstance(event, Advance) else in_tasks(chance, event, is_whole=chance.random() < 0.5) for event in events
+        event if isinstance(event, Advance | Known) else in_tasks(chance, event, is_whole=chance.random() < 0.5) for event in events
     )
     found = played(tasks, shards)
     assert found.late == late
@@ -73,3 +76,20 @@ def test_where_batches_end_does_not_show(seed: int) -> None:
         found = played((in_tasks(chance, batch, is_whole=True) for batch in batches), Shards(delay, chance.randrange(1, 3)))
         assert found.late == late
         assert found.logs == logs
+
+
+@pytest.mark.parametrize("seed", range(SEEDS // 2))
+def test_where_batches_end_does_not_show_from_the_first_on_if_partitions_are_known(seed: int) -> None:
+    """Partitions may have their first rows in any batch, as long as the source tells in the first that they are there."""
+    chance = random.Random(seed)
+    keys = chance.choice(KEYS)
+    delay, rows = chance.choice([0, 0.25, 1]), source(chance, keys, 40)
+    logs, late = expected([rows], delay)
+    for _ in range(3):
+        batches = in_batches(chance, rows, chance.randrange(1, 8), together=False)
+        shards = Shards(delay, chance.randrange(1, 3), is_restarted=chance.random() < 0.3)
+        for batch in batches:
+            shards.take(in_tasks(chance, batch, is_whole=True), Known(keys))
+        shards.end()
+        assert shards.late == late
+        assert shards.logs == logs

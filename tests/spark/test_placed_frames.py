@@ -18,11 +18,13 @@ from partitioned import COLUMNS, NAMES, VIEWS, Row, expected, in_batches, in_tas
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.plan.streams import StreamSpec
-from sash.runtime.partitions import named
+from sash.runtime.partitions import label, named
 from sash.schema import SECOND, Schema
 from sash.spark.frame_streams import as_read
 from sash.spark.idle import Partition
+from sash.spark.kafka import KafkaStream, known_partitions
 from sash.spark.placed_frames import check_places, placed
+from sash.spark.sealed import SealedFolder
 from sash.testing.tables import from_arrow
 
 STREAM = f"CREATE STREAM e ({COLUMNS}) TIMESTAMP BY ts DELAY 1 SECONDS;"
@@ -130,6 +132,68 @@ def test_a_partition_that_falls_silent_is_waited_for_only_as_long_as_the_user_sa
     assert again.late("e").column("name").to_pylist() == ["late"]
     assert all(set(before[view]) <= set(changes(tmp_path, view)) for view in NAMES)
     again.close()
+
+
+def test_a_partition_without_rows_is_known_from_the_record_of_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds time back from the first batch on, so its first rows are not late; one that comes later starts at the clock."""
+    batches = [
+        [[Row(0, n, 2.0 * n, 0, "first") for n in range(5)]],
+        [[Row(1, n, 1.0 + n, 1, "second") for n in range(6)]],
+        [[Row(2, 0, 4.75, 2, "late"), Row(2, 1, 5.0, 2, "third")]],
+        [[Row(0, 5, 9.0, 0, "first")]],
+    ]
+    frame = PlayedFrame(*([table(rows) for rows in tasks] for tasks in batches), partitions=[0, 1])
+
+    def started() -> SparkDatabase:
+        db = connected(monkeypatch, tmp_path, STREAM + VIEWS)
+        db.stream("e", frame, partition="partition", position="offset")  # type: ignore[arg-type]
+        db.start()
+        return db
+
+    db = started()
+    query_of(db).step()
+    assert changes(tmp_path, "latest") == [] and db.view("latest").to_arrow().num_rows == 3
+    query_of(db).step()
+    assert max(db._started().final("latest").column("ts").to_pylist()).second == 4  # all before 5 seconds is final
+    db.stop()
+    db = started()
+    frame.partitions.append(2)
+    query_of(db).processAllAvailable()
+    assert db.late("e").column("name").to_pylist() == ["late"]
+    db.run()
+    rows = [row for tasks in batches for task in tasks for row in task if row.name != "late"]
+    logs, _ = expected([rows], 100)
+    for view in NAMES:
+        assert changes(tmp_path, view) == sorted(logs[view].elements())
+    db.close()
+
+
+def on_record(folder: Path, *lines: str) -> SealedFolder:
+    checkpoint = SealedFolder.of(folder)
+    checkpoint.plain.child("spark", "offsets").put("3", ["\n".join(lines).encode()])
+    return checkpoint
+
+
+ORDERS = KafkaStream("s", ("topic", "partition"), 0, "a:9092", "subscribe", "orders, returns")
+
+
+def test_partitions_are_found_in_the_record_of_a_batch(tmp_path: Path) -> None:
+    checkpoint = on_record(
+        tmp_path, "v1", '{"batchWatermarkMs": 0, "conf": {}}', '{"places": {}, "seen": 0}', "-", '{"x": {}}', "17",
+        '{"orders": {"0": 12, "1": 0}, "payments": {"0": 1}}', '{"returns": {"10": 3}}',
+    )  # fmt: skip
+
+    def found(*streams: KafkaStream) -> list[list[str]]:
+        return [[label(name) for name in names] for names in known_partitions(checkpoint, 3, streams).values()]
+
+    assert found(ORDERS) == [["orders/0", "orders/1", "returns/10"]]
+    assert found(replace(ORDERS, columns=("partition",))) == [["0", "1", "10"]]
+    assert found(replace(ORDERS, way="subscribePattern", what="or.*|pay.*")) == [["orders/0", "orders/1", "payments/0"]]
+    assert found(replace(ORDERS, way="subscribePattern", what="(")) == [[]]
+    assert found(replace(ORDERS, way="assign", what='{"orders": [1]}')) == [["orders/1"]]
+    other = replace(ORDERS, stream="t", servers="b:9092", what="orders")
+    assert found(ORDERS, other) == [["returns/10"], []]  # nobody knows whose the orders are
+    assert known_partitions(checkpoint, 4, [ORDERS]) == {ORDERS: []}
 
 
 E_STREAM = StreamSpec("e", Schema(()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sash.runtime.packing import to_everyone
 from sash.spark.arenas import BEFORE_ALL
 from sash.spark.frames import pack_task
 from sash.spark.host import SparkHost
+from sash.spark.kafka import KafkaStream
 from sash.spark.offsets import offset_of, spark_folder
 from sash.spark.settings import from_text, to_text
 from sash.spark.shard_task import Keeper
@@ -65,10 +67,12 @@ FrameBatch = Sequence[pa.Table]  # what every task reads
 
 
 class PlayedFrame:
-    """A streaming DataFrame; each batch of the query takes the next of its batches."""
+    """A streaming DataFrame; each batch of the query takes the next of its batches. With `partitions`, it is Kafka's, of one topic
+    that is named as the stream, and these are on record in every batch, whether they have rows or not."""
 
-    def __init__(self, *batches: FrameBatch) -> None:
+    def __init__(self, *batches: FrameBatch, partitions: Sequence[int] = ()) -> None:
         self.batches = list(batches)
+        self.partitions = list(partitions)
 
 
 class Query:
@@ -99,7 +103,8 @@ class Query:
             taking = {name: min(taken.get(name, 0) + 1, len(frame.batches)) for name, frame in self._frames.items()}
             if end == start and taking == taken and done >= 0:
                 return False
-            self._write_down("offsets", done + 1, [end, {"frames": taking}])
+            kafka = [{name: dict.fromkeys(map(str, frame.partitions), 0)} for name, frame in self._frames.items() if frame.partitions]
+            self._write_down("offsets", done + 1, [end, {"frames": taking}, *kafka])
         packets = [packet for partition in self._reader.partitions(start, end) for packet in self._read(partition)]
         packets += self._frame_packets(taken, taking)
         told = through_levels(packets, self._job, self._levels, lambda *task: self._answer(done + 1, *task))
@@ -193,7 +198,14 @@ class PlayedHost(SparkHost):
         self._resume()
         self.steering.begin()
         self._sent = dict(self._code)
+        self._settings = replace(self._settings, kafka=tuple(self._played_kafka()))
         self._query = Query(self, "availableNow" in trigger)  # type: ignore[assignment]
+
+    def _played_kafka(self) -> Iterator[KafkaStream]:
+        for stream in self.steering.first.streams:
+            frame = self._frames.get(stream.name)
+            if isinstance(frame, PlayedFrame) and frame.partitions:
+                yield KafkaStream(stream.name, stream.partition, stream.delay, "here", "subscribe", stream.name)
 
     def _mind_the_idle(self, query: Any) -> None:
         return

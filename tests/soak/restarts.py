@@ -62,6 +62,7 @@ class Job:
         self._history, self._patch = history, patch
         self.batches = 0
         self._db = self._connected()
+        self._db.execute("".join(f"INSERT INTO t VALUES ('k{key}', 'new');" for key in range(KEYS)))
 
     def _connected(self) -> SparkDatabase:
         db = connected(self._patch, self._folder, SQL, shards=1, history=self._history)

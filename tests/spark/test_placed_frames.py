@@ -160,6 +160,7 @@ def test_a_partition_without_rows_is_known_from_the_record_of_the_batch(tmp_path
     frame.partitions.append(2)
     query_of(db).processAllAvailable()
     assert db.late("e").column("name").to_pylist() == ["late"]
+    db.stop()
     db.run()
     rows = [row for tasks in batches for task in tasks for row in task if row.name != "late"]
     logs, _ = expected([rows], 100)

@@ -39,7 +39,9 @@ def reached(*places: object) -> Iterator[None]:
     """What a disk or an object store says when it cannot be used, as one clear error."""
     try:
         yield
-    except OSError as error:
+    except (OSError, pa.ArrowException) as error:
+        if not isinstance(error, OSError) and type(error) is not pa.ArrowException:
+            raise  # of the contents of a file; what a store says that Arrow knows no word for is of no special kind
         named = " or ".join(str(place) for place in places if place is not None) or "the temporary folder"
         hint = "see that it is there, and may be written; in an object store also the region, the network and the credentials"
         raise SashError(f"{named} cannot be used: {error}", hint) from error

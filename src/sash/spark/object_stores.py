@@ -16,7 +16,6 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
@@ -56,8 +55,6 @@ def object_store(folder: Location, name: str) -> tuple[ObjectStore, str]:
     options: dict[str, Any] = filesystem.__reduce__()[1][0]
     if isinstance(filesystem, fs.S3FileSystem):
         options = options | {"region": filesystem.region}
-    elif isinstance(filesystem, fs.AzureFileSystem) and (key := urlsplit(folder.uri).password):
-        options = options | {"account_key": unquote(key)}
     return _bucket(kind, bucket, tuple(sorted((name, str(value or "")) for name, value in options.items()))), path
 
 

@@ -21,7 +21,7 @@ from shutil import rmtree
 
 import pytest
 
-from sash.spark_database import SparkDatabase
+from sash.database.on_spark import SparkDatabase
 from soak import measures
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "spark"))

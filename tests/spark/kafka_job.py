@@ -13,8 +13,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 import sash
+from sash.database.on_spark import SparkDatabase
 from sash.spark.session import local_session
-from sash.spark_database import SparkDatabase
 
 Row = tuple[int, float, str]  # partition, seconds, key
 

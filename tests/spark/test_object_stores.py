@@ -17,6 +17,7 @@ from pyarrow import fs
 from without_spark import connected
 
 from s3_server import BUCKET, KEYS, REGION, S3Server, s3_server
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
 from sash.sources import listing
@@ -28,7 +29,6 @@ from sash.spark.folder import Folder
 from sash.spark.object_stores import _credentials_file, object_store
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
-from sash.spark_database import SparkDatabase
 
 SQL = """
 CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts WITH (format = 'csv', path = 's');

@@ -28,7 +28,7 @@ PAIR = np.dtype([("path", "<u8"), ("size", "<i8")])
 class KnownFiles:
     """The first files of a stream."""
 
-    chain: FileChain = FileChain()
+    chain: FileChain = field(default_factory=FileChain)
     pairs: np.ndarray = field(default_factory=lambda: np.zeros(0, PAIR))
 
     @staticmethod

@@ -169,6 +169,27 @@ def test_a_partition_without_rows_is_known_from_the_record_of_the_batch(tmp_path
     db.close()
 
 
+def test_a_partition_that_never_had_rows_follows_the_others_by_the_rule_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = connected(monkeypatch, tmp_path, f"CREATE STREAM e ({COLUMNS}) TIMESTAMP BY ts IDLE AFTER 5 SECONDS; {VIEWS}")
+    frame = PlayedFrame([table([Row(0, n, 1.0 * n, 0, "a") for n in range(5)])], partitions=[0, 1])
+    db.stream("e", frame, partition="partition", position="offset")  # type: ignore[arg-type]
+    db.start()
+    query_of(db).processAllAvailable()
+    host, now = db._started(), time.time_ns() // 1000
+    speaking, silent = named([pa.array([0, 1])]).to_pylist()
+    assert host.final("latest").num_rows == 0
+    assert list(host._idle.events(now)) == []
+    host._idle._heard |= {Partition("e", speaking): now, Partition("e", silent): now - 6 * SECOND}
+    (event,) = host._idle.events(now)
+    assert event == {"advance": 4 * SECOND, "stream": "e", "partitions": [silent]}
+    host._checkpoint.ask(event)
+    query_of(db).processAllAvailable()
+    assert max(host.final("latest").column("ts").to_pylist()).second == 3
+    db.close()
+
+
 def on_record(folder: Path, *lines: str) -> SealedFolder:
     checkpoint = SealedFolder.of(folder)
     checkpoint.plain.child("spark", "offsets").put("3", ["\n".join(lines).encode()])

@@ -14,7 +14,6 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import pickle
 import shutil
 import stat
 import tempfile
@@ -26,7 +25,6 @@ import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 ENVIRONMENT = "NUMBA_CACHE_DIR"
-DIGEST = 16  # bytes
 
 
 def can_keep_kernels() -> bool:
@@ -72,35 +70,42 @@ def _own_folder() -> Path:
 
 
 class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """The files of a kernel, under other names than Numba's own: what it is called with, and for each of these the code."""
-
-    def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
-        super().__init__(cache_path, f"{filename_base}.sealed", source_stamp)
+    """Numba's own files of a kernel, each with its digest in a file beside it. Only Numba reads what they hold."""
 
     def _load_index(self) -> Any:
         try:
-            return self._load_data(self._index_name)
+            self._check(self._index_name)
         except OSError:
             return {}
+        return super()._load_index()
 
     def _save_index(self, overloads: Any) -> None:
-        self._save_data(self._index_name, overloads)
+        super()._save_index(overloads)
+        self._seal(self._index_name)
 
     def _load_data(self, name: str) -> Any:
         """What was written; who asks takes an OSError for a file that is not there."""
-        data = Path(self._data_path(name)).read_bytes()
-        if data[:DIGEST] != self._digest(name, data[DIGEST:]):
-            raise OSError(f"{name} is not as it was written, or of another source")
-        return pickle.loads(data[DIGEST:])
+        self._check(name)
+        return super()._load_data(name)
 
     def _save_data(self, name: str, data: Any) -> None:
-        body = self._dump(data)
-        with self._open_for_write(self._data_path(name)) as file:
-            file.write(self._digest(name, body) + body)
+        super()._save_data(name, data)
+        self._seal(name)
 
-    def _digest(self, name: str, body: bytes) -> bytes:
+    def _check(self, name: str) -> None:
+        if self._seal_of(name).read_bytes() != self._digest(name):
+            raise OSError(f"{name} is not as it was written, or of another source")
+
+    def _seal(self, name: str) -> None:
+        with self._open_for_write(str(self._seal_of(name))) as file:
+            file.write(self._digest(name))
+
+    def _seal_of(self, name: str) -> Path:
+        return Path(f"{self._data_path(name)}.seal")
+
+    def _digest(self, name: str) -> bytes:
         of = repr((self._version, name, self._source_stamp)).encode()
-        return hashlib.sha256(of + b"\n" + body).digest()[:DIGEST]
+        return hashlib.sha256(of + b"\n" + Path(self._data_path(name)).read_bytes()).digest()
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]

@@ -91,3 +91,10 @@ def test_a_sequence_whose_condition_ends_with_a_parenthesis_can_have_a_window(co
     assert len(parse_statements(f"CREATE VIEW v AS {query};")) == 1
     rows: Rows = {"a": [(at(1), 1), (at(1), 5)], "b": [(at(2), 1), (at(6), 2)], "t": []}
     assert changelog(query, rows).splitlines() == ["+ 1 @2", "- 1 @4"]
+
+
+def test_a_row_before_the_epoch_leaves_a_join_once() -> None:
+    times = [datetime(1, 1, 1), *(datetime(2024, 1, 1) + timedelta(seconds=place / 2) for place in range(12))]
+    rows: Rows = {"a": [(ts, place % 3) for place, ts in enumerate(times)], "b": [], "t": []}
+    query = "SELECT x.k AS k, COUNT(*) AS n FROM a [NOW] x JOIN a [UNBOUNDED] y ON x.ts = y.ts GROUP BY x.k"
+    assert len(changelog(query, rows).splitlines()) == 2 * len(times) - 1

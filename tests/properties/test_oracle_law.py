@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 import sash
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow
-from shapes import INPUTS, SHAPES, STREAMS, Shape, make_rows
+from shapes import EPOCH, INPUTS, SHAPES, STREAMS, Shape, make_rows
 
 ORDER = ("sellers", "bids", "asks", "quiet")
 
@@ -37,6 +39,15 @@ def test_changelog_is_the_recomputed_one(shape: Shape, size: int) -> None:
 @pytest.mark.parametrize("seed", range(3, 8))
 def test_other_rows(seed: int) -> None:
     rows = make_rows(seed, 30)
+    for shape in SHAPES:
+        expected = Oracle(STREAMS + shape.sql, rows).changelog(shape.name)
+        assert_same(expected, embedded_changelog(shape, rows, 5))
+
+
+def test_rows_before_and_after_the_epoch() -> None:
+    earlier = EPOCH - datetime(1969, 12, 31, 23, 59, 40)
+    rows = make_rows(9, 30)
+    rows |= {name: [(row[0] - earlier, *row[1:]) for row in rows[name]] for name in ORDER[1:]}  # type: ignore[operator]
     for shape in SHAPES:
         expected = Oracle(STREAMS + shape.sql, rows).changelog(shape.name)
         assert_same(expected, embedded_changelog(shape, rows, 5))

@@ -6,7 +6,7 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.operators.expiry.kernels import calendar as kernel
-from sash.schema import FOREVER
+from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
@@ -21,7 +21,10 @@ class Calendar:
 
     def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
         self._scope = scope
+        is_new = not scope.has("registers")
         self.registers = scope.array("registers", kernel.REGISTERS)
+        if is_new:  # no row is before that: one that came before the bucket that is now would be found again in the ring
+            self.registers[[kernel.CURRENT, kernel.REACHED]] = BEGINNING
         self.lines = scope.array("lines", (FIRST_CHUNKS * kernel.CHUNK, layout.width + kernel.EXTRA))
         self.links = scope.array("links", FIRST_CHUNKS)
         self.buckets = scope.array("buckets", (FEWEST, 2))

@@ -13,7 +13,7 @@ from sash.errors import SashError, SqlError
 from sash.planner.job import Job
 from sash.planner.read_plan import from_data
 from sash.planner.write_plan import to_data
-from sash.sql.syntax.nesting import MOST_CALLS, MOST_TREE
+from sash.sql.syntax.nesting import MOST_CALLS, MOST_SUBQUERIES, MOST_TREE
 
 W = "[RANGE 1 MINUTE]"
 ROW = {"ts": "2024-01-01 00:00:00", "x": 1, "s": "q"}
@@ -34,6 +34,7 @@ WORK = {
     "300 UNION": (many(f"SELECT x FROM a {W}", 300, " UNION "), [{"x": 1}]),
     "100 EXCEPT": (many(f"SELECT x FROM a {W}", 100, " EXCEPT "), []),
     "100 subqueries": ("SELECT x FROM " + "(SELECT x + 1 AS x FROM " * 100 + f"a {W}" + ")" * 100, [{"x": 101}]),
+    "30 subqueries in expressions": ("SELECT " + "(SELECT " * 30 + "x" + ")" * 30 + f" AS z FROM a {W}", [{"z": 1}]),
     "60 left joins": (f"SELECT t0.x FROM a {W} t0 " + " ".join(f"LEFT JOIN a {W} t{n} ON t0.x = t{n}.x" for n in range(1, 60)), [{"x": 1}]),
     "a doubling WITH": (f"WITH q0 AS (SELECT x FROM a {W})" + "".join(f", q{n} AS (SELECT l.x FROM q{n - 1} l JOIN q{n - 1} r ON l.x = r.x)" for n in range(1, 20)) + " SELECT x FROM q19", [{"x": 1}]),
 }  # fmt: skip
@@ -42,6 +43,8 @@ REFUSED = {
     "300 additions": (f"SELECT {many('x', 300, ' + ')} AS z FROM a {W}", f"more than {MOST_CALLS} operators and functions"),
     "500 NOT": (f"SELECT x FROM a {W} WHERE {'NOT ' * 500} x = 1", f"more than {MOST_CALLS} operators and functions"),
     "300 CASE": ("SELECT " + "CASE WHEN x = 1 THEN 2 ELSE " * 300 + "0" + " END" * 300 + f" AS z FROM a {W}", f"more than {MOST_CALLS} operators and functions"),
+    "300 subqueries in expressions": ("SELECT " + "(SELECT " * 300 + "x" + ")" * 300 + f" AS z FROM a {W}", f"more than {MOST_SUBQUERIES} subqueries"),
+    "300 EXISTS": (f"SELECT x FROM a {W} WHERE " + f"EXISTS (SELECT 1 FROM a {W} WHERE " * 300 + "TRUE" + ")" * 300, f"more than {MOST_SUBQUERIES} subqueries"),
     "30,000 parentheses": ("SELECT " + "(" * 30_000 + "x" + ")" * 30_000 + f" AS z FROM a {W}", "nested too deeply"),
     "20,000 open parentheses": ("SELECT " + "(" * 20_000, "nested too deeply"),
 }  # fmt: skip

@@ -15,7 +15,7 @@ rows may be on their way elsewhere; then what is promised is also bounded by the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from enum import Enum
 
 from sash.runtime.node import Node
@@ -53,22 +53,30 @@ class Demand:
         self.messages = 0  # registers that were set
 
     def ask(self, number: int) -> None:
-        """Bring the registers of an operator up to what the sources can promise now."""
-        if number in self._asked:
-            return
-        self._asked.add(number)
-        for arc, sources in zip(self._nodes[number].arcs, self._arcs[number], strict=True):
-            promised = min(map(self._promise, sources))
-            if promised > arc.clock:
-                arc.register, arc.is_active = promised, True
-                self.messages += 1
+        """Bring the registers of an operator up to what the sources can promise now; those below it come first."""
+        for one in self._unasked(number):
+            for arc, sources in zip(self._nodes[one].arcs, self._arcs[one], strict=True):
+                promised = min(map(self._promise, sources))
+                if promised > arc.clock:
+                    arc.register, arc.is_active = promised, True
+                    self.messages += 1
+
+    def _unasked(self, number: int) -> list[int]:
+        """An operator and those that it has its time from, in the order of the graph: they are asked now."""
+        found, waiting = list[int](), [number]
+        while waiting:
+            one = waiting.pop()
+            if one not in self._asked:
+                self._asked.add(one)
+                found.append(one)
+                waiting += (source for sources in self._arcs[one] for source in sources)
+        return sorted(found)
 
     def _promise(self, number: int) -> int:
         """What one at the beginning of an arc of time can say; what its registers were told is then handed on."""
         node = self._nodes[number]
         if node.operator is None:
             return node.output.clock
-        self.ask(number)
         for arc in node.arcs:
             arc.is_active = False
         return node.reach
@@ -76,14 +84,22 @@ class Demand:
 
 def promise(nodes: Sequence[Node], inputs: Sequence[Sequence[int]], number: int, known: dict[int, int]) -> int:
     """No change before this instant will come out of an operator any more, though rows may be on their way to it."""
-    if number not in known:
-        node = nodes[number]
+    for one in _unknown(inputs, number, known):
+        node = nodes[one]
         if node.operator is None:
-            known[number] = node.output.clock
+            known[one] = node.output.clock
         else:
-            bounds = [
-                min(arc.first, max(arc.clock, promise(nodes, inputs, below, known)))
-                for arc, below in zip(node.arcs, inputs[number], strict=True)
-            ]
-            known[number] = max(node.output.clock, min(node.operator.due(), *bounds))
+            bounds = [min(arc.first, max(arc.clock, known[below])) for arc, below in zip(node.arcs, inputs[one], strict=True)]
+            known[one] = max(node.output.clock, min(node.operator.due(), *bounds))
     return known[number]
+
+
+def _unknown(inputs: Sequence[Sequence[int]], number: int, known: Container[int]) -> list[int]:
+    """An operator and all below it that nothing is known of yet, in the order of the graph."""
+    found, waiting = set[int](), [number]
+    while waiting:
+        one = waiting.pop()
+        if one not in known and one not in found:
+            found.add(one)
+            waiting += inputs[one]
+    return sorted(found)

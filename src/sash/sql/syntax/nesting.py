@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from sqlglot import exp
 
 from sash.sql.syntax.text_positions import fault
 
 MOST_TREE = 1_000  # levels of a tree as the parser makes it
+MOST_SUBQUERIES = 32  # within expressions of each other: each is a join of its own, with some twenty operators
 MOST_CALLS = 150  # calls within each other: they are evaluated for every batch, on the stack of whoever runs it
 CHAINS = (exp.And, exp.Or, exp.DPipe, exp.Union)
+TABLES = (exp.From, exp.Join, exp.With)
 
 
 def operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
@@ -30,11 +35,30 @@ def operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 
 def check_nesting(tree: exp.Expr) -> None:
     """An error at the first node that lies too deep. The links of a chain lie beside each other."""
-    waiting: list[tuple[exp.Expr, int]] = [(tree, 1)]
+    waiting = [_Place(tree, 1, 0, is_table=True)]
     while waiting:
-        node, level = waiting.pop()
-        if level > MOST_TREE:
+        place = waiting.pop()
+        if place.level > MOST_TREE:
             message = f"this is nested more than {MOST_TREE:,} levels deep"
-            raise fault(node, message, "compute parts of it in a subquery of WITH, or in a view")
-        is_chain = isinstance(node, CHAINS)
-        waiting += [(child, level + (not is_chain or type(child) is not type(node))) for child in node.iter_expressions()]
+            raise fault(place.node, message, "compute parts of it in a subquery of WITH, or in a view")
+        if place.subqueries > MOST_SUBQUERIES:
+            message = f"more than {MOST_SUBQUERIES} subqueries are nested in expressions of each other here"
+            raise fault(place.node, message, "compute parts of it in a view, or name them in FROM")
+        waiting += place.below()
+
+
+class _Place(NamedTuple):
+    """A node, how many levels it is below the root, and of how many subqueries in expressions it is a part."""
+
+    node: exp.Expr
+    level: int
+    subqueries: int
+    is_table: bool  # a query that is found from here on is read as a table, not as a value
+
+    def below(self) -> Iterator[_Place]:
+        node, is_chain = self.node, isinstance(self.node, CHAINS)
+        subqueries = self.subqueries + (isinstance(node, exp.Select) and not self.is_table)
+        is_table = isinstance(node, TABLES) or (self.is_table and not isinstance(node, exp.Select))
+        for child in node.iter_expressions():
+            level = self.level + (not is_chain or type(child) is not type(node))
+            yield _Place(child, level, subqueries, is_table)

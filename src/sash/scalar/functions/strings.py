@@ -147,6 +147,8 @@ def _concat_ws(frame: Frame, call: Call) -> pa.Array:
     separator, *texts = frame.arguments(call)
     if not texts:
         return pc.if_else(separator.is_valid(), "", None)
+    # Arrow leaves out a row that has nothing but NULLs: the result would be shorter. One of them becomes an empty text.
+    texts[0] = pc.if_else(pc.is_null(pc.coalesce(*texts)), "", texts[0])
     return pc.binary_join_element_wise(*texts, separator, null_handling="skip")
 
 

@@ -51,7 +51,9 @@ class Expressions:
             ways += [self._moved] * 2
         if self.query is not None and self.chance.random() < 0.15:
             ways = [self._scalar]
-        return self.chance.choice(ways)(type_, depth - 1)
+        made = self.chance.choice(ways)(type_, depth - 1)
+        # Without them, what is compared with a comparison is compared with its left side: a text, where DuckDB differs from Spark.
+        return f"({made})" if self.plain and type_ == BOOLEAN else made
 
     def any_type(self) -> Type:
         return self.chance.choice((INT, BIGINT, STRING, BOOLEAN)) if self.plain else self.chance.choice(TYPES)

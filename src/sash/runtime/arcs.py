@@ -70,6 +70,10 @@ class Arc:
         self.buffer.free()
         return delta
 
+    def come(self, first: int) -> None:
+        """Rows have come, the first of them at this instant; there were none, or later ones."""
+        self.first = first
+
     def remember(self, skipped: int) -> None:
         """Put down how many of the rows that wait in the arena have been read already."""
         self._scope.array("read", 1)[0] = skipped
@@ -87,7 +91,7 @@ class Buffer:
     """The output of one operator, or of a port. Rows are numbered as they come."""
 
     def __init__(self, layout: Layout, owner: str, scope: Scope, interner: Interner) -> None:
-        self._layout, self._owner, self._scope, self._interner = layout, owner, scope, interner
+        self.layout, self._owner, self._scope, self._interner = layout, owner, scope, interner
         self.nothing = Delta.empty(layout.width)
         self.clock = BEGINNING
         self.arcs: list[Arc] = []
@@ -98,6 +102,10 @@ class Buffer:
         self._starts: list[int] = []
         self._queue = self.queue(owner, scope) if scope.has("registers") else None
         self.tail = self._kept
+
+    def arc(self, reader: int, side: int, owner: str, scope: Scope) -> Arc:
+        """To another reader."""
+        return Arc(self, reader, side, owner, scope)
 
     def attach(self, arc: Arc) -> int:
         """Another reader; where it begins: where it was, or, if it is new, at the end."""
@@ -121,7 +129,7 @@ class Buffer:
         first = int(delta.ts[0])
         for arc in self.arcs:
             if arc.first > first:
-                arc.first = first
+                arc.come(first)
 
     def promise(self, clock: int) -> None:
         """No change before this instant will come any more."""
@@ -155,7 +163,7 @@ class Buffer:
             if chunk.ts[0] >= now:
                 break
             parts.append(_before(chunk, max(0, head - start), now))
-        return parts[0] if len(parts) == 1 else Delta.concatenate(parts, self._layout.width)
+        return parts[0] if len(parts) == 1 else Delta.concatenate(parts, self.layout.width)
 
     def free(self) -> None:
         """Let go of chunks that all have read; with many readers, each is looked at once for a chunk."""
@@ -204,7 +212,7 @@ class Buffer:
     def queue(self, owner: str, scope: Scope) -> DeltaQueue:
         """A place in the arena for rows of this kind."""
         with self._interner.owned(owner):
-            return DeltaQueue(self._layout, scope, self._interner)
+            return DeltaQueue(self.layout, scope, self._interner)
 
 
 def _before(delta: Delta, start: int, now: int) -> Delta:

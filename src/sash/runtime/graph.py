@@ -18,9 +18,9 @@ from sash.deltas import Delta
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.spec import PortSpec, Spec, below
 from sash.runtime.allocation import keep_freed_memory
-from sash.runtime.arcs import Arc, Buffer
 from sash.runtime.breaks import break_nodes, fragments
 from sash.runtime.cycle import Cycle, Watch
+from sash.runtime.merged_arcs import buffer_of
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.node import Begins, Node
 from sash.runtime.premature import Early
@@ -227,9 +227,9 @@ class Graph:
             operator = None if isinstance(spec, PortSpec) else spec.build(OperatorContext(scope, self._interner, self._failures))
         node = Node(
             number, spec, operator,
-            arcs=[Arc(source.output, number, side, owner, scope) for side, source in enumerate(sources)],
+            arcs=[source.output.arc(number, side, owner, scope) for side, source in enumerate(sources)],
             metrics=OperatorMetrics.of(spec),
-            output=Buffer(spec.layout, owner, scope.scope("output"), self._interner),
+            output=buffer_of(spec)(spec.layout, owner, scope.scope("output"), self._interner),
             ports=tuple(sorted({port for source in sources for port in source.ports})) or (number,),
             begins_with=spec.begins_with(self._is_first_shard),
             is_waiting_prone=operator is not None and (len(sources) > 1 or not isinstance(operator, Timeless)),

@@ -62,6 +62,12 @@ class DeltaQueue:
         if not self._registers[COUNT]:
             self._registers[HEAD] = 0
 
+    def drop_last(self) -> None:
+        """Forget the one that came last."""
+        self._registers[COUNT] -= 1
+        if not self._registers[COUNT]:
+            self._registers[HEAD] = 0
+
     def _all(self) -> Delta:
         return Delta(self._rows, self._ts, self._expiry, self._weight)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from dataclasses import replace
 
 import pyarrow as pa
 
 import sash
+from sash.interned import _KNOWN
 from sash.plan.nodes import Filter, Join, Plan, Scan, parts
 from sash.scalar.nodes import Column, Literal
 from sash.schema import BOOLEAN, DOUBLE, INT, Field, Schema
@@ -66,3 +68,25 @@ def test_a_view_is_a_query_of_its_own_though_another_writes_the_same() -> None:
         changes.append(db.changes("v").to_pylist())
     assert changes[0] == changes[1]
     assert len(changes[0]) == 1
+
+
+def test_plans_of_views_that_are_gone_are_forgotten() -> None:
+    """What is remembered about nodes that stay, such as those of streams, does not hold the plans that read them."""
+    _come_and_go(range(20))
+    before = len(_KNOWN)
+    _come_and_go(range(20, 120))
+    assert len(_KNOWN) < before + 50
+
+
+def _come_and_go(numbers: range) -> None:
+    db = sash.connect()
+    db.execute("CREATE STREAM kept (ts TIMESTAMP, x INT) TIMESTAMP BY ts; CREATE MATERIALIZED VIEW one AS SELECT x FROM kept [NOW]")
+    for number in numbers:
+        db.execute(
+            f"CREATE MATERIALIZED VIEW v AS SELECT a.x + {number} AS y, (SELECT COUNT(*) FROM kept [ROWS {number + 1}]) AS n "
+            f"FROM kept [RANGE 5 SECONDS] a JOIN kept [RANGE {number + 1} SECONDS] b ON a.x = b.x WHERE b.x <> {number}"
+        )
+        db.push("kept", [(number, 1)])
+        db.execute("DROP VIEW v")
+    db.close()
+    gc.collect()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import lru_cache
+from functools import wraps
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 from weakref import WeakValueDictionary
@@ -20,7 +20,8 @@ _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
 
 NOT_WRITTEN = {"written": False}  # of a field that says something about this process alone
-MANY = 1 << 14  # answers that are remembered: more than one plan has nodes
+ANSWERS = "_answers"  # what was found out about a node
+MANY = 256  # answers of one node: more than one plan asks it for
 
 _KNOWN: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
 _LOCK = Lock()
@@ -43,7 +44,17 @@ class Interned(type):
 
 def _identity(node: Any) -> tuple[object, ...]:
     own = getattr(node, "_identity", None)
-    return own() if own is not None else _values(node)
+    return own() if own is not None else tuple(map(_held_by_nobody, _values(node)))
+
+
+def _held_by_nobody(value: Any) -> Any:
+    """A node in an identity is named by its place in memory, which is its own as long as the node above it is there. The node
+    itself would be held by all that is known; and with it, if something remembered at it lies above it, both for ever.
+    """
+    kind = type(value)
+    if kind is tuple:
+        return tuple(map(_held_by_nobody, value))
+    return (Interned, id(value)) if isinstance(kind, Interned) else value
 
 
 def _values(node: Any) -> tuple[object, ...]:
@@ -56,5 +67,20 @@ def _rebuilding(node: Any) -> tuple[object, ...]:
 
 
 def remembered(find: Callable[_Asked, _Found]) -> Callable[_Asked, _Found]:
-    """The same function of nodes, which answers at once what it was asked before; of long ago it forgets."""
-    return cast(Callable[_Asked, _Found], lru_cache(maxsize=MANY)(find))
+    """The same function of a node, which answers at once what it was asked before. Answers lie at the node, and go with it:
+    who makes views and drops them for years keeps none of their plans. A node that outlives many plans forgets now and then.
+    """
+
+    @wraps(find)
+    def answer(*asked: Any, **named: Any) -> _Found:
+        node, key = asked[0], (find, asked[1:], *named.items())
+        known: dict[object, _Found] = node.__dict__.setdefault(ANSWERS, {})
+        if key in known:
+            return known[key]
+        found = find(*asked, **named)
+        if len(known) >= MANY:
+            known.clear()
+        known[key] = found
+        return found
+
+    return cast(Callable[_Asked, _Found], answer)

@@ -51,7 +51,7 @@ class Queries:
             return View(definition.name, running.spec, running.level)
         view = View(definition.name, *self.chosen(plan, shards, expiry, statistics).placed(shards, expiry))
         if moment and not (remembers and can_share(view.spec, self._users.keys())):
-            own = self.chosen(read_since(plan, moment), shards, expiry, statistics)
+            own = choose(read_since(plan, moment), shards, expiry, statistics)  # of this moment, so nobody asks for it again
             view = View(definition.name, *own.placed(shards, expiry))
         return view
 
@@ -83,6 +83,12 @@ class Queries:
                 del self._plans[plan]
             else:
                 self._plans[plan] = heir
+
+    def forget(self, catalog: Catalog) -> None:
+        """How plans are run that no view has any more, and what their texts mean."""
+        plans = {view.plan for view in catalog.views.values()}
+        self._choices = {key: choice for key, choice in self._choices.items() if key[0] in plans}
+        self._texts = {text: known for text, known in self._texts.items() if catalog.views.get(known.name.lower()) is known}
 
     def learn_text(self, definition: ViewDefinition) -> None:
         self._texts[definition.sql] = definition

@@ -144,6 +144,8 @@ class Declarations(ABC):
         except SashError:
             self.catalog.views = views
             raise
+        if old is not None:
+            self.queries.forget(self.catalog)
         if isinstance(statement, CreateView) and new is not None and new.is_materialized and not statement.columns:
             self.queries.learn_text(new)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from sash.deltas import MASK_BITS, Int64s
+from sash.interned import remembered
 from sash.operators.group_by import opcodes as words
 from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec
 from sash.plan.aggregates import AggregateCall, Function
@@ -55,7 +56,7 @@ class GroupTables:
         return np.flatnonzero(self.calls[:, words.CALL_KIND] == words.TEXT)
 
 
-@lru_cache(maxsize=256)
+@remembered
 def group_tables(spec: GroupBySpec) -> GroupTables:
     return _TableBuilder(spec).build()
 

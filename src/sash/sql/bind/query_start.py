@@ -10,9 +10,9 @@ without FROM reads is an aggregate of nothing, too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from sash.interned import remembered
 from sash.plan.aggregates import AggregateCall, Function
 from sash.plan.nodes import (
     Aggregate,
@@ -28,7 +28,7 @@ from sash.plan.nodes import (
     parts,
     scans,
 )
-from sash.plan.rewrite import read_through, replaced
+from sash.plan.rewrite import over_parts, read_through, replaced
 from sash.plan.windows import NowWindow
 from sash.scalar.nodes import Literal
 from sash.schema import BOOLEAN, Schema
@@ -41,7 +41,8 @@ def begin_together(plan: Plan, catalog: Catalog) -> Plan:
     plan = _with_single_rows(plan)
     read = {scan.through for scan in scans(plan)} - {""}
     views = frozenset(read_view(catalog.views[name.lower()]) for name in read)
-    return read_through(_begun(plan, _streams(plan), views), "")
+    streams = _streams(plan)
+    return read_through(over_parts(plan, lambda part, changed: _begun(part, changed, streams, views)), "")
 
 
 def read_view(view: ViewDefinition) -> Plan:
@@ -49,17 +50,16 @@ def read_view(view: ViewDefinition) -> Plan:
     return read_through(view.plan.input if isinstance(view.plan, Emit) else view.plan, view.name)
 
 
-@remembered
-def _begun(plan: Plan, streams: frozenset[Scan], views: frozenset[Plan]) -> Plan:
+def _begun(plan: Plan, changed: Callable[[Plan], Plan], streams: frozenset[Scan], views: frozenset[Plan]) -> Plan:
     if plan in views or isinstance(plan, Scan | SingleRow):
         return plan
-    changed = rebuild(plan, lambda child: _begun(child, streams, views))
-    if not isinstance(changed, Aggregate) or changed.keys:
-        return changed
-    below = changed.input
+    begun = rebuild(plan, changed)
+    if not isinstance(begun, Aggregate) or begun.keys:
+        return begun
+    below = begun.input
     for scan in sorted(streams - _streams(below), key=lambda scan: scan.name):
         below = Combine(below, _nothing(scan, below.schema), Combination.UNION_ALL)
-    return replace(changed, input=below)
+    return replace(begun, input=below)
 
 
 def _with_single_rows(plan: Plan) -> Plan:

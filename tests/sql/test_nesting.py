@@ -84,6 +84,16 @@ def test_what_is_nested_too_deeply_is_refused(name: str) -> None:
         assert len(str(caught.value)) < 600
 
 
+@pytest.mark.parametrize("change", ["UPDATE t SET x = x WHERE {}", "DELETE FROM t WHERE {}"])
+def test_changes_of_tables_may_be_as_deep(change: str) -> None:
+    db = database()
+    db.execute("CREATE TABLE t (x INT)")
+    deep = "CAST(1 AS DECIMAL(" + "[" * 300 + "3" + "]" * 300 + "))"
+    with pytest.raises(SashError, match="type"):
+        db.execute(change.format(f"{deep} > 0"))
+    db.execute(change.format(f"{'(' * 200}x{')' * 200} > 0"))
+
+
 def test_what_needs_a_deep_stack_leaves_the_settings_as_they_were() -> None:
     before = sys.getrecursionlimit()
     database().execute(f"CREATE MATERIALIZED VIEW v AS {WORK['200 parentheses'][0]}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sash.deep import deeply
 from sash.errors import BadLiteral, SqlError, choices
 from sash.plan.nodes import Scan
 from sash.plan.streams import StreamSpec
@@ -44,6 +45,7 @@ class DeleteRows:
     predicate: Expression | None
 
 
+@deeply
 def bind_change(statement: Change, catalog: Catalog) -> InsertRows | UpdateRows | DeleteRows:
     with within(statement.source.text):
         spec = _target(statement.name, catalog)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import sash
 from sash.database.embedded import Database
 
 ROWS = [(1, "a", 3.0), (2, "b", 9.0), (3, "c", None), (4, "d", float("nan")), (5, "e", 9.0), (6, None, -1.0)]
@@ -27,3 +28,10 @@ def test_first_rows_come_in_their_order(query: str, names: list[str | None]) -> 
     assert [row["k"] for row in db.view("t").to_pylist()] == names
     db.advance(10_000_000)
     assert db.final("t").column("k").to_pylist() == names
+
+
+def test_rows_of_arrays_alone_are_shown_as_they_are() -> None:
+    db = sash.connect()
+    db.execute("CREATE STREAM s (v INT); CREATE MATERIALIZED VIEW v AS SELECT ARRAY(v) AS c FROM s ORDER BY c DESC LIMIT 9")
+    db.push("s", [{"v": 1}, {"v": 2}])
+    assert sorted(db.view("v").to_arrow()["c"].to_pylist()) == [[1], [2]]

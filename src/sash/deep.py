@@ -31,10 +31,17 @@ def deeply(work: Callable[_Asked, _Found]) -> Callable[_Asked, _Found]:
     def done(*values: _Asked.args, **named: _Asked.kwargs) -> _Found:
         try:
             return work(*values, **named)
-        except RecursionError:
+        except Exception as error:
+            if not _is_too_deep(error):
+                raise
             return _on_a_large_stack(lambda: work(*values, **named))
 
     return done
+
+
+def _is_too_deep(error: BaseException | None) -> bool:
+    """Also where the parser has made an error of its own of it."""
+    return error is not None and (isinstance(error, RecursionError) or _is_too_deep(error.__cause__))
 
 
 def _on_a_large_stack(work: Callable[[], _Found]) -> _Found:
@@ -53,7 +60,7 @@ def _on_a_large_stack(work: Callable[[], _Found]) -> _Found:
         thread.join()
     if not failed:
         return found[0]
-    if isinstance(failed[0], RecursionError):
+    if _is_too_deep(failed[0]):
         raise SashError("the statement is nested too deeply to be read", "name parts of it with WITH or views") from None
     raise failed[0]
 

@@ -98,3 +98,9 @@ def test_a_row_before_the_epoch_leaves_a_join_once() -> None:
     rows: Rows = {"a": [(ts, place % 3) for place, ts in enumerate(times)], "b": [], "t": []}
     query = "SELECT x.k AS k, COUNT(*) AS n FROM a [NOW] x JOIN a [UNBOUNDED] y ON x.ts = y.ts GROUP BY x.k"
     assert len(changelog(query, rows).splitlines()) == 2 * len(times) - 1
+
+
+def test_a_side_of_which_nothing_is_shown_empties_a_distinct_join() -> None:
+    rows: Rows = {"a": [(at(1), 7), (at(2), 7), (at(3), 8)], "b": [(at(1), 1)], "t": []}
+    found = changelog("SELECT DISTINCT b.k FROM a [ROWS 1] CROSS JOIN b [UNBOUNDED] WHERE a.k < 8", rows)
+    assert found.splitlines() == ["+ 1 @1", "- 1 @3"]

@@ -92,6 +92,7 @@ def test_changes_of_tables_may_be_as_deep(change: str) -> None:
     with pytest.raises(SashError, match="type"):
         db.execute(change.format(f"{deep} > 0"))
     db.execute(change.format(f"{'(' * 200}x{')' * 200} > 0"))
+    db.execute(change.format(f"{'CAST(' * 140}x{' AS INT)' * 140} > 0"))
 
 
 def test_what_needs_a_deep_stack_leaves_the_settings_as_they_were() -> None:

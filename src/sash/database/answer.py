@@ -42,6 +42,8 @@ def in_order(rows: pa.Table, plan: Plan) -> pa.Table:
         return rows
     ties = [Order(column) for column in range(rows.num_columns)]
     keys = [key for part in (*order, *ties) for key in _keys(rows.column(part.column), part)]
+    if not keys:
+        return rows
     directions = [(str(place), direction) for place, (_, direction) in enumerate(keys)]
     table = pa.table([values for values, _ in keys], names=[name for name, _ in directions])
     return rows.take(pc.sort_indices(table, sort_keys=directions))

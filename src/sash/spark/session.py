@@ -24,6 +24,11 @@ USUAL_FOLDERS = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/opt", "/Library/Jav
 CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What Spark keeps for its pages, which nobody sees here: a thousand of each by default, more heap with every batch.
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
+    "spark.sql.ui.retainedExecutions": "20",
     "spark.driver.memory": "2g",
     # The work is done in Python: Java that starts fast and leaves the cores alone is worth more than Java that peaks.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",

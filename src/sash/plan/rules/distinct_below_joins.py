@@ -28,14 +28,21 @@ def distinct_below_joins(plan: Plan) -> Iterator[Plan]:
     if is_distinct(join.left) and is_distinct(join.right):
         return
     shown = places if places is not None else list(range(len(join.schema)))
-    yield _lowered(join, shown, plan.schema.names)
+    lefts, rights = _read_of(join, shown)
+    if lefts and rights:  # without columns DISTINCT would be an aggregate without GROUP BY, which has a row also of nothing
+        yield _lowered(join, lefts, rights, shown, plan.schema.names)
 
 
-def _lowered(join: Join, shown: Sequence[int], names: tuple[str, ...]) -> Plan:
+def _read_of(join: Join, shown: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The columns of both sides that are read."""
     width = len(join.left.schema)
     needed = set(shown) | (set() if join.residual is None else read(join.residual))
     lefts = sorted({place for place in needed if place < width} | set(join.left_keys))
-    rights = sorted({place - width for place in needed if place >= width} | set(join.right_keys))
+    return lefts, sorted({place - width for place in needed if place >= width} | set(join.right_keys))
+
+
+def _lowered(join: Join, lefts: list[int], rights: list[int], shown: Sequence[int], names: tuple[str, ...]) -> Plan:
+    width = len(join.left.schema)
     places = {old: new for new, old in enumerate([*lefts, *(width + place for place in rights)])}
     inner = replace(
         join, left=distinct(selected(join.left, lefts)), right=distinct(selected(join.right, rights)),

@@ -9,9 +9,11 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from simulation.store import Store, is_ours
 from simulation.world import Killed, StoreFailed, World
 
 
@@ -28,18 +30,29 @@ class Fault(Enum):
     POWER = "all machines lose power"
     ARENAS_LOST = "a machine loses its arenas"
     ARENAS_OLDER = "a machine gets older arenas back"
+    RIVAL = "another driver begins to run the job"
+    OVERTAKEN = "falls asleep, while another driver begins to run the job"
     TORN = "write is cut off, and fails"
     SILENTLY_TORN = "write is cut off, and nobody is told"
     DROPPED = "write is lost, and nobody is told"
     LATE = "write fails, and is done later"
-    ROTTEN = "read gives other bytes"
+    SLOW = "write is done later, after others, and nobody is told"
+    TWICE = "write is done, and once more later"
+    ROTTEN = "file has other bytes from now on"
+    GARBLED = "read gives other bytes, once"
+    UNSEEN = "read does not find a file, once"
+    STALE = "read sees what was there before the last writes, once"
 
 
-CRASHES = tuple(Fault)[:10]
-DAMAGE = tuple(Fault)[10:]
+CRASHES = tuple(Fault)[:12]
+DAMAGE = tuple(Fault)[12:]
 OF_TASKS = (Fault.TWIN, Fault.ZOMBIE, Fault.ORPHAN, Fault.ARENAS_LOST, Fault.ARENAS_OLDER)
+OF_BUCKETS = (Fault.LATE, Fault.SLOW, Fault.TWICE, Fault.UNSEEN, Fault.STALE)  # a disk does not do that
+OF_READS = (Fault.GARBLED, Fault.UNSEEN, Fault.STALE)
+WRITES, READS = ("put", "create", "write"), ("read", "list", "look")
 MOST = 4  # faults in a run
 LONGEST_DELAY = 60  # operations
+LONGEST_SLEEP = 400  # operations of another driver
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,9 @@ class Delayed:
 
 class Faults:
     """The faults of one run."""
+
+    store: Store
+    rival: Callable[[int], None]  # lets another driver begin, and do so many operations at once
 
     def __init__(self, seed: int, world: World, operations: int, kinds: tuple[Fault, ...]) -> None:
         chance = self._chance = random.Random(f"faults {seed}")
@@ -103,6 +119,8 @@ class Faults:
 
     def _happen(self, fault: Fault, kind: str, path: str, data: bytes) -> bytes | None:
         self.note(fault, f"({kind} {path})")
+        if fault in DAMAGE:
+            return self._damage(fault, kind, path, data)
         match fault:
             case Fault.DIES_BEFORE:
                 self._world.process.is_dead = True
@@ -115,6 +133,14 @@ class Faults:
                 self._after = Killed(self._world.process.name)
             case Fault.FAILS_AFTER:
                 self._after = StoreFailed(f"{kind} {path}")
+            case Fault.RIVAL:
+                self.rival(0)
+            case Fault.OVERTAKEN:
+                self.rival(self._chance.randrange(LONGEST_SLEEP))
+        return data
+
+    def _damage(self, fault: Fault, kind: str, path: str, data: bytes) -> bytes | None:
+        match fault:
             case Fault.TORN:
                 self._after = StoreFailed(f"{kind} {path}")
                 return data[: self._chance.randrange(len(data) + 1)]
@@ -123,33 +149,48 @@ class Faults:
             case Fault.DROPPED:
                 return None
             case Fault.LATE:
-                self._delayed.append(Delayed(self.number + self._chance.randint(1, LONGEST_DELAY), path, data))
+                self._delay(path, data)
                 raise StoreFailed(f"{kind} {path}")
+            case Fault.SLOW:
+                self._delay(path, data)
+                return None
+            case Fault.TWICE:
+                self._delay(path, data)
             case Fault.ROTTEN:
-                self._rot(path)
+                self.store.rot(path, self._flipped)
+            case Fault.GARBLED:
+                self.store.garble(path, self._flipped)
+            case Fault.UNSEEN:
+                self.store.hide(path, self._chance)
+            case Fault.STALE:
+                self.store.go_back(self._chance)
         return data
+
+    def _delay(self, path: str, data: bytes) -> None:
+        self._delayed.append(Delayed(self.number + self._chance.randint(1, LONGEST_DELAY), path, data))
 
     def _deliver(self) -> None:
         for late in [late for late in self._delayed if late.at <= self.number]:
             self._delayed.remove(late)
-            self.bucket.place(late.path, late.data)
+            self.store.place(late.path, late.data)
 
-    def _rot(self, path: str) -> None:
-        found = self.bucket.objects.get(path)
-        if found is not None and found.data:
-            place = self._chance.randrange(len(found.data))
-            changed = found.data[place] ^ (1 << self._chance.randrange(8))
-            self.bucket.place(path, found.data[:place] + bytes([changed]) + found.data[place + 1 :])
+    def _flipped(self, data: bytes) -> bytes:
+        """With one other bit."""
+        if not data:
+            return data
+        place = self._chance.randrange(len(data))
+        return data[:place] + bytes([data[place] ^ (1 << self._chance.randrange(8))]) + data[place + 1 :]
 
     def _power_cut(self) -> None:
-        """Everybody dies; pages of arenas may not have reached the disk."""
+        """Everybody dies; pages of arenas, and what was not brought to the disk, may not have reached it."""
         world = self._world
         for process in (world.process, world.driver, *(attempt.process for attempt in world.beside)):
             process.is_dead = True
         for machine in range(world.machines):
             world.boots[machine] += 1
-            for path in world.arenas(machine).glob("*.arena") if world.arenas(machine).exists() else ():
-                path.write_bytes(self._chance.randbytes(self._chance.randrange(4096)))
+        for path in world.all_arenas():
+            path.write_bytes(self._chance.randbytes(self._chance.randrange(4096)))
+        self.store.lose_power(self._chance)
         raise Killed("everybody")
 
     def touch_arenas(self, fault: Fault) -> None:
@@ -169,8 +210,11 @@ class Faults:
 
 
 def _is_possible(fault: Fault, kind: str, path: str) -> bool:
-    """Only writes can be torn; and how Spark writes its own log is not ours to test."""
-    is_ours = not any(part in path for part in ("/spark/", "/in/"))
-    if fault is Fault.ROTTEN:
-        return kind == "read" and is_ours
-    return fault not in DAMAGE or (kind in ("put", "create") and is_ours)
+    """Only writes can be torn, and only reads see what is not there."""
+    if fault not in DAMAGE:
+        return True
+    if not is_ours(path):
+        return False
+    if fault in (Fault.ROTTEN, Fault.GARBLED):
+        return kind == "read"
+    return kind in (READS if fault in OF_READS else WRITES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 import warnings
@@ -9,32 +10,33 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import fs
 
 from sash.database import on_spark as spark_database
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
-from sash.sources import listing
-from sash.spark import arenas, checkpoint, folder, jobs, merging, planner, tidying
+from sash.spark import arenas, checkpoint, epochs, jobs, merging, planner, tidying
 from sash.spark import host as hosting
 from sash.spark.folder import Folder
 from sash.spark.outputs import output_name
 from sash.spark.trials import shown
 from simulation.bucket import Bucket
+from simulation.disk import Disk
 from simulation.faults import Fault, Faults
-from simulation.query import AtOnce, SimulatedHost
-from simulation.workload import Action, Do, Workload
+from simulation.query import AtOnce, PlayedFrame, SimulatedHost
+from simulation.store import Store
+from simulation.workload import Action, Do, Frame, FrameRow, Workload
 from simulation.world import Killed, Process, World, Wrong
 
 MOST_TRIES = 6  # of one action, after the last fault: then it is refused for good
-BASE = "sim://run"
+RIVAL_DRAINS = 3  # that another driver waits for before it goes
 
 
 @dataclass
@@ -65,13 +67,23 @@ class Player:
 
     def __init__(self, workload: Workload, seed: int, operations: int, kinds: tuple[Fault, ...]) -> None:
         self.workload = workload
-        self.folder = Path(tempfile.mkdtemp(prefix="sash-simulation-", dir=_memory()))
+        self.folder = _home() / "world"
+        self.folder.mkdir()
         self.world = World(seed, self.folder, workload.machines)
         self.faults = Faults(seed, self.world, operations, kinds)
-        self.bucket = self.faults.bucket = Bucket(self.faults.operation, self.faults.done)
+        self.store = self.faults.store = self._made_store()
+        self.faults.rival = self._begin_rival
         self.outcome = Outcome(faults=self.faults.happened, log=self.world.log)
         self.db: SparkDatabase | None = None
         self.is_running = False
+        self.is_strewn = False  # somebody may have written files that nobody wanted any more
+        self._rivals = 0
+        self.frame = PlayedFrame()
+
+    def _made_store(self) -> Store:
+        if self.workload.is_on_disk:
+            return Disk(self.folder, self.faults.operation, self.faults.done)
+        return Bucket(self.faults.operation, self.faults.done)
 
     def play(self) -> Outcome:
         try:
@@ -89,9 +101,22 @@ class Player:
             self._put_files(action)
             if not self._until_done(place, action):
                 return
-        if self._until_done(len(self.workload.actions), Action(Do.FILES)):
-            self.world.finish_others()
+        if self._until_done(len(self.workload.actions), Action(Do.FILES)) and self._come_to_rest():
             self._take_outcome()
+        if self.world.wrong is not None:
+            raise Wrong(self.world.wrong)
+
+    def _come_to_rest(self) -> bool:
+        """Those that were left behind end as well; what they left in the folders, the next start removes."""
+        is_quiet = not self.world.beside
+        self.world.finish_others()
+        self.faults.stop()
+        self.is_strewn = not is_quiet
+        if is_quiet or self.db is None or self.db.is_finished:
+            return True
+        self._bury()
+        self.is_strewn = False
+        return self._until_done(len(self.workload.actions), Action(Do.FILES))
 
     def _until_done(self, place: int, action: Action) -> bool:
         """Do it, again and again if need be; False when it is refused for good."""
@@ -104,18 +129,20 @@ class Player:
                 if action.do is Do.EXECUTE:
                     self._drain()
                     if not is_given:
-                        self.db.execute(action.text.format(base=BASE))  # type: ignore[union-attr]
+                        self.db.execute(action.text)  # type: ignore[union-attr]
                         is_given = True
                 self._do(place, action)
                 return True
             except Killed:
                 self._bury()
             except SashError as refusal:
-                self.world.log.append(f"refusal: {refusal}")
-                self.outcome.refusals[_general(str(refusal))] += 1
-                self._begin_again()
+                last = str(refusal).replace(self.store.base, "run")
+                self.world.log.append(f"refusal: {last}")
+                self.outcome.refusals[_general(last)] += 1
                 tries += 1
-                last = str(refusal)
+                if "wait for its end" in last:
+                    self.world.finish_others()
+                self._begin_again(tries)
             is_given = is_given or (action.do is Do.EXECUTE and self._is_taken(action, events))
             if sum(self.faults.happened.values()) > faults:
                 tries, faults = 0, sum(self.faults.happened.values())
@@ -144,15 +171,44 @@ class Player:
     def _connect(self) -> None:
         if self.db is not None:
             return
-        self.world.driver = Process("driver", 0)
-        self.world.local.process = None
-        jobs.forget_jobs()
-        work = self.workload
-        self.db = SparkDatabase(
-            None, checkpoint=f"{BASE}/point", output=f"{BASE}/out", shards=work.shards, batch_rows=work.batch_rows, base=self.folder
-        )  # type: ignore[arg-type]
-        self.db.execute(work.sql.replace("{base}", BASE))
+        self.world.driver = self.world.process = Process("driver", 0, self._arenas())
+        self.db = self._opened()
         self.is_running = False
+
+    def _arenas(self) -> str:
+        """Where a driver has its arenas: to find those of the one before it is worse than what really happens."""
+        return self.world.driver.arenas if self.world.chance.random() < 0.5 else f"-{self.outcome.restarts}"
+
+    def _opened(self) -> SparkDatabase:
+        jobs.forget_jobs()
+        work, base = self.workload, self.store.base
+        db = SparkDatabase(
+            None, checkpoint=f"{base}/point", output=f"{base}/out", shards=work.shards, batch_rows=work.batch_rows, base=self.folder
+        )  # type: ignore[arg-type]
+        db.execute(work.sql.replace("{base}", base))
+        if work.frame is not None:
+            places = {"partition": "partition", "position": "position"} if work.frame is Frame.PLACED else {}
+            db.stream("e", self.frame, **places)  # type: ignore[arg-type]
+        return db
+
+    def _begin_rival(self, steps: int) -> None:
+        """Another driver of the same job, on whatever machine, which knows nothing of this one; so many steps come at once."""
+        self._rivals += 1
+        process = Process(f"rival {self._rivals}", self.world.chance.randrange(self.workload.machines), f"-rival-{self._rivals}")
+        rival = self.world.begin_beside(process, self._run_rival)
+        for _ in range(steps):
+            rival.step()
+
+    def _run_rival(self) -> None:
+        db = self._opened()
+        try:
+            if not db.is_finished:
+                db.start()
+                for _ in range(RIVAL_DRAINS):
+                    db.drain()
+        finally:
+            if db._host is not None:
+                db._host._held.close()  # as the locks of a process go with it
 
     def _drain(self) -> None:
         assert self.db is not None
@@ -162,9 +218,10 @@ class Player:
                 self.is_running = True
             self.db.drain()
 
-    def _begin_again(self) -> None:
-        """After a refusal: in the same process, or in another."""
-        if self.db is not None and self.db._host is not None and self.world.chance.random() < 0.5:
+    def _begin_again(self, tries: int) -> None:
+        """After a refusal: in the same process, or, after some tries for certain, in another."""
+        is_same = self.world.chance.random() < 0.5 and tries < MOST_TRIES // 2
+        if is_same and self.db is not None and self.db._host is not None:
             self.db.stop()
             self.is_running = False
         else:
@@ -180,19 +237,20 @@ class Player:
 
     def _put_files(self, action: Action) -> None:
         for name, text in action.files:
-            self.bucket.place(f"run/{name}", text.encode())
+            self.store.place(f"run/{name}", text.encode())
+        for rows in action.frame:
+            self.frame.batches.append([_frame_table(rows)])
 
     def _events(self) -> set[str]:
-        return {name for name in self.bucket.objects if name.startswith("run/point/control/")}
+        return set(self.store.files("point/control"))
 
     def _is_taken(self, action: Action, before: set[str]) -> bool:
         """Whether a statement that was cut short is on record: who gave it looks, and gives it again if not."""
-        found = [self.bucket.objects[name].data for name in self._events() - before]
+        found = [data for name, data in self.store.files("point/control").items() if name not in before]
         word = b'"job"' if "VIEW" in action.text else b'"advance"' if "ADVANCE" in action.text else b'"tables"'
         return any(word in data for data in found)
 
     def _take_outcome(self) -> None:
-        self.faults.stop()
         assert self.db is not None
         host = self.db._started()
         late = [output_name(stream.name, kind) for stream in host.job.streams for kind in (Cargo.LATE, Cargo.DEAD)]
@@ -205,11 +263,11 @@ class Player:
             self.outcome.refused = str(refusal)
 
     def _rows(self, name: str) -> bytes:
-        """Of an output; where the store did damage, as Sash's own readers see it: what a write that came years late left in the
-        folder is seen by others."""
+        """Of an output; where the store did damage, or a job is at its end and somebody woke up later, as Sash's own readers see it:
+        what a write that came years late left in the folder is seen by others."""
         assert self.db is not None
         host = self.db._started()
-        if self.faults.is_damaged:
+        if self.faults.is_damaged or self.is_strewn:
             tables = [table for table in host.ledger.read_all(name) if table.num_rows]
             return _canonical(pa.concat_tables(tables)) if tables else b""
         return _canonical(_read_plainly(host._settings.output.child(name)))
@@ -222,12 +280,13 @@ class Player:
         host = type("Host", (SimulatedHost,), {
             "world": self.world, "faults": self.faults, "snapshot_every": self.workload.snapshot_every,
         })
-        files, remote = fs.PyFileSystem(self.bucket), listing._remote
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of late rows, in every run
             patch.setattr(spark_database, "SparkHost", host)
-            patch.setattr(listing, "_remote", lambda root: (files, root[6:]) if root.startswith("sim://") else remote(root))
-            patch.setattr(folder, "object_store", lambda place, name: (self.bucket, f"{place.path}/{name}"))
+            patch.setattr(spark_database, "check_streaming", lambda name, frame: None)
+            patch.setattr(spark_database, "check_places", lambda *told: None)
+            self.store.enter(patch)
+            patch.setattr(epochs, "time", SimpleNamespace(strftime=lambda form: "then"))
             patch.setattr(arenas, "fcntl", self.world)
             patch.setattr(arenas, "_boot", self.world.boot)
             patch.setattr(checkpoint, "_ASKING", _NoLock())
@@ -251,8 +310,19 @@ class _NoLock:
         return
 
 
-def _memory() -> str | None:
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+@cache
+def _home() -> Path:
+    """Where this process plays one run after the other; dead letters name their files, so it is always the same place."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    home = Path(tempfile.mkdtemp(prefix="sash-simulation-", dir=memory))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    return home
+
+
+def _frame_table(rows: tuple[FrameRow, ...]) -> pa.Table:
+    types = (pa.timestamp("us"), pa.string(), pa.int64(), pa.int64(), pa.int64())
+    columns = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)]
+    return pa.table(columns, names=["ts", "k", "v", "partition", "position"])
 
 
 def _canonical(table: pa.Table) -> bytes:

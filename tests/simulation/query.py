@@ -3,37 +3,66 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import pyarrow as pa
 
 from sash.errors import SashError
+from sash.logical.streams import StreamSpec
 from sash.runtime.packets import Cargo, Packet
 from sash.spark.shard_task import Keeper
 from simulation.faults import Fault, Faults
-from simulation.world import Attempt, Killed, StoreFailed, World, Wrong
+from simulation.world import Attempt, Killed, Process, StoreFailed, World, Wrong
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "spark"))
 from without_spark import AtOnce as AtOnce  # for who imports from here, so that the folder is on the path
+from without_spark import PlayedFrame as PlayedFrame
 from without_spark import PlayedHost, Query
 
 ATTEMPTS = 4  # of a task, as on a cluster
+MOST_TASKS = 3  # that read a batch of a DataFrame
 MOST_LOOKS = 200  # of somebody who waits for a batch
 
-Result = TypeVar("Result")
 FOR_SHARDS = (Cargo.DELTA, Cargo.CLOCK, Cargo.NET, Cargo.ROWS)
 
 
 class SimulatedQuery(Query):
     """A query in a world."""
 
-    world: World
-    faults: Faults
+    def __init__(self, host: SimulatedHost, is_bounded: bool) -> None:
+        super().__init__(host, is_bounded)
+        self.world, self.faults = host.world, host.faults
+        self.driver = host.world.process
+        self._looks = 0
 
     def _read(self, partition: Any) -> list[Packet]:
         read = super()._read
         return self._task("reading", lambda machine: read(partition))
+
+    def _at_once(self, stream: str) -> int:
+        """Where rows have positions it makes no difference; else a batch is a unit, which Spark has on record."""
+        is_unit = self._host.steering.newest.stream(stream).is_unit
+        return 1 if is_unit else self.world.chance.randint(1, 3)
+
+    def _cut(self, stream: StreamSpec, came: list[pa.Table]) -> list[pa.Table]:
+        """Every time otherwise; a partition's rows come together where there are partitions."""
+        if not came:
+            return []
+        rows, chance = pa.concat_tables(came), self.world.chance
+        order, tasks = chance.sample(range(rows.num_rows), rows.num_rows), chance.randint(1, MOST_TASKS)
+        if stream.is_unit:
+            groups = [order[task::tasks] for task in range(tasks)]
+        else:
+            partitions = rows.column(stream.partition[0]).to_pylist()
+            groups = [[row for row in order if partitions[row] % tasks == task] for task in range(tasks)]
+        return [rows.take(pa.array(group, pa.int64())) for group in groups]
+
+    def _pack(self, stream: StreamSpec, task: int, rows: pa.Table) -> list[Packet]:
+        pack = super()._pack
+        return self._task("packing", lambda machine: pack(stream, task, rows))
 
     def processAllAvailable(self) -> None:
         try:
@@ -43,7 +72,7 @@ class SimulatedQuery(Query):
             raise SashError(f"the query failed: {failure}") from failure
 
     def exception(self) -> None:
-        self._looks = getattr(self, "_looks", 0) + 1
+        self._looks += 1
         if self._looks > MOST_LOOKS:
             raise Wrong("somebody waits for a batch that never comes")
         self.processAllAvailable()
@@ -65,8 +94,8 @@ class SimulatedQuery(Query):
                 for _ in range(self.world.chance.randrange(12)):
                     first.step()
             if fault is Fault.ORPHAN:
-                self.world.driver.is_dead = True
-                raise Killed("driver")
+                self.driver.is_dead = True
+                raise Killed(self.driver.name)
         result = self._tried(name, work)
         if first is not None and first.is_over and first.failure is None and _told(first.result) != _told(result):
             raise Wrong(f"{name}: two attempts gave different answers")
@@ -87,19 +116,18 @@ class SimulatedQuery(Query):
     def _tried(self, name: str, work: Callable[[int], list[Packet]]) -> list[Packet]:
         for attempt in range(ATTEMPTS):
             machine = self.world.chance.randrange(self.world.machines)
-            process = type(self.world.driver)(f"{name} try {attempt}", machine)
             try:
-                with self.world.acting(process):
+                with self.world.acting(self.driver.task(f"{name} try {attempt}", machine)):
                     return work(machine)
             except Killed:
-                self.world.driver.check()
+                self.driver.check()
             except (StoreFailed, SashError) as failure:
                 last: Exception = failure
         raise last
 
     def _beside(self, name: str, work: Callable[[int], list[Packet]]) -> Attempt:
         machine = self.world.chance.randrange(self.world.machines)
-        return self.world.begin_beside(name, machine, lambda: work(machine))
+        return self.world.begin_beside(Process(name, machine, self.driver.arenas), lambda: work(machine))
 
 
 def _told(packets: list[Packet]) -> list[Packet]:
@@ -116,14 +144,11 @@ class SimulatedHost(PlayedHost):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        arenas = self.world.arenas(self.world.driver.machine)
+        arenas = self.world.arenas(self.world.process.machine)
         self._settings = replace(self._settings, arenas=arenas, snapshot_every=self.snapshot_every)
 
-    def _begin(self, trigger: Mapping[str, object]) -> None:
-        super()._begin(trigger)
-        query = SimulatedQuery(self, "availableNow" in trigger)
-        query.world, query.faults = self.world, self.faults
-        self._query = query  # type: ignore[assignment]
+    def _played(self, is_bounded: bool) -> SimulatedQuery:
+        return SimulatedQuery(self, is_bounded)
 
     def drain(self) -> None:
         assert self._query is not None

@@ -13,9 +13,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from simulation.faults import CRASHES, DAMAGE, Fault
+from simulation.faults import CRASHES, DAMAGE, OF_BUCKETS, Fault
 from simulation.playing import Outcome, Player, difference
-from simulation.workload import make_workload
+from simulation.workload import Workload, make_workload
 from simulation.world import Wrong
 
 SEEDS_A_WORKLOAD = 10
@@ -67,16 +67,18 @@ def undisturbed(workload: int) -> Outcome:
     return Player(make_workload(workload), workload, 0, ()).play()
 
 
-def kinds_of(seed: int) -> tuple[Fault, ...]:
+def kinds_of(seed: int, workload: Workload) -> tuple[Fault, ...]:
     """Every third run meets damage too."""
-    return CRASHES + DAMAGE if seed % 3 == 2 else CRASHES
+    damage = tuple(kind for kind in DAMAGE if kind not in OF_BUCKETS or not workload.is_on_disk)
+    return CRASHES + damage if seed % 3 == 2 else CRASHES
 
 
 def play(seed: int) -> tuple[Outcome | None, str | None]:
     """The outcome of a seed, and what is wrong with it."""
     number = seed // SEEDS_A_WORKLOAD
     expected = undisturbed(number)
-    player = Player(make_workload(number), seed, expected.operations, kinds_of(seed))
+    workload = make_workload(number)
+    player = Player(workload, seed, expected.operations, kinds_of(seed, workload))
     try:
         outcome = player.play()
     except (Exception, Wrong) as failure:
@@ -102,7 +104,7 @@ def main(words: list[str] | None = None) -> int:
         outcome, wrong = play(seed)
         summary.add(seed, outcome, wrong)
         if wrong is not None:
-            print(f"seed={seed}: {wrong.splitlines()[0]}", flush=True)
+            print(f"seed={seed}: {wrong}", *(outcome.log if outcome is not None else ()), sep="\n  ", flush=True)
         now = time.monotonic()
         if now - told > 10:
             told = now

@@ -6,6 +6,7 @@ Whoever plays it takes in all there is before and after every statement, so that
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -34,7 +35,20 @@ QUERIES = (
     "SELECT v, COUNT(*) AS n FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY v",
     "SELECT k, COUNT(*) AS n FROM s [RANGE 10 SECONDS] GROUP BY k EMIT EVERY 3 SECONDS",
 )
+
+# The same of a DataFrame, whose batches are units, or whose rows have partitions and positions.
+FRAME = "CREATE STREAM e (ts TIMESTAMP, k STRING, v BIGINT) TIMESTAMP BY ts DELAY 1 SECONDS;\n"
+FRAME_QUERIES = (
+    "SELECT k, COUNT(*) AS n, SUM(v) AS v FROM e [RANGE 8 SECONDS] GROUP BY k",
+    "SELECT k, v FROM e [ROWS 4]",
+    "SELECT DISTINCT k FROM e [RANGE 5 SECONDS]",
+    "SELECT e.v, r.w FROM e [RANGE 6 SECONDS] e JOIN r [RANGE 9 SECONDS] r ON e.k = r.k",
+    "SELECT e.k, t.name FROM e [RANGE 9 SECONDS] e JOIN t ON e.k = t.k",
+    "SELECT k FROM s [RANGE 9 SECONDS] EXCEPT SELECT k FROM e [RANGE 4 SECONDS]",
+)
 ON_VIEWS = ("SELECT COUNT(*) AS rows FROM {view}", "SELECT * FROM {view} [ROWS 3]")
+ON_DISK = 0.4  # of the workloads
+WITH_FRAME = 0.3  # of them
 KEYS = ("ann", "bob", "cid", "", None)
 
 
@@ -46,6 +60,16 @@ class Do(Enum):
     RUN = "what is there is read to its end"
 
 
+class Frame(Enum):
+    """What a DataFrame tells of the order of its rows."""
+
+    UNITS = "nothing: a batch is a unit"
+    PLACED = "partitions and positions"
+
+
+FrameRow = tuple[int, str | None, int | None, int, int]  # microseconds, key, value, partition, position
+
+
 @dataclass(frozen=True)
 class Action:
     """One thing that is done."""
@@ -53,6 +77,7 @@ class Action:
     do: Do
     text: str = ""
     files: tuple[tuple[str, str], ...] = ()
+    frame: tuple[tuple[FrameRow, ...], ...] = ()  # batches of the DataFrame
 
 
 @dataclass(frozen=True)
@@ -65,6 +90,8 @@ class Workload:
     snapshot_every: int
     machines: int
     actions: tuple[Action, ...]
+    is_on_disk: bool  # else in an object store
+    frame: Frame | None  # whether the job reads one
 
 
 def make_workload(seed: int) -> Workload:
@@ -79,6 +106,10 @@ class _Maker:
         self._chance = chance
         self._views: list[str] = []
         self._queries = chance.sample(QUERIES, 6)
+        self._frame = chance.choice((Frame.UNITS, Frame.PLACED)) if chance.random() < WITH_FRAME else None
+        if self._frame is not None:  # the first view must read it
+            self._queries[3:] = chance.sample(FRAME_QUERIES, 3)
+        self._positions = [0, 0]  # in partitions of the DataFrame
         self._count = 0
         self._second = 0.0
         self._rows: list[str] = []  # the keys in the table
@@ -94,8 +125,9 @@ class _Maker:
         if chance.random() < 0.7:
             actions.append(Action(Do.RUN))
         return Workload(
-            STREAMS + early + first + ";", chance.choice((1, 1, 2, 2, 3)), chance.choice((4, 1000, 1000)),
-            chance.choice((1, 2, 3, 20)), chance.choice((1, 2)), tuple(actions),
+            STREAMS + (FRAME if self._frame is not None else "") + early + first + ";", chance.choice((1, 1, 2, 2, 3)), chance.choice((4, 1000, 1000)),
+            chance.choice((1, 2, 3, 20)), chance.choice((1, 2)), tuple(actions), chance.random() < ON_DISK,
+            self._frame,
         )  # fmt: skip
 
     def _another(self) -> Action:
@@ -148,8 +180,23 @@ class _Maker:
             if self._chance.random() < 0.8:
                 rows = [self._row(stream) for _ in range(self._chance.randint(1, 7))]
                 files.append((f"in/{stream}/{self._count:04d}.{'csv' if stream == 's' else 'json'}", "".join(rows)))
+        batches = self._chance.randint(0, 3) if self._frame is not None else 0
+        frame = tuple(tuple(self._frame_rows(self._chance.randint(1, 5))) for _ in range(batches))
         self._second += self._chance.choice((0, 1, 5))
-        return Action(Do.FILES, files=tuple(files))
+        return Action(Do.FILES, files=tuple(files), frame=frame)
+
+    def _frame_rows(self, count: int) -> Iterator[FrameRow]:
+        """Every partition is there from the beginning: one that comes later begins with the clock of the batch that it comes in."""
+        partitions = range(len(self._positions))
+        yield from (self._frame_row(partition) for partition in partitions if not all(self._positions))
+        yield from (self._frame_row(self._chance.choice(partitions)) for _ in range(count))
+
+    def _frame_row(self, partition: int) -> FrameRow:
+        chance = self._chance
+        self._second += chance.choice((0, 0.5, 1))
+        ts = self._second - chance.choice((0, 0, 0, 1, 2, 4))
+        self._positions[partition] += 1
+        return int(ts * 1_000_000), chance.choice(KEYS), chance.choice((0, 1, 2, None)), partition, self._positions[partition]
 
     def _row(self, stream: str) -> str:
         chance = self._chance

@@ -1,19 +1,23 @@
 """Processes, machines, and whose turn it is.
 
-One process runs at a time. The driver, and the tasks that it waits for, run in the thread of the test; an attempt of a task that
-is left behind, or runs twice, has a thread of its own, which goes on by one operation whenever it is told to. So a seed is played
-the same way every time.
+One process runs at a time. The driver, and the tasks that it waits for, run as the test does; another driver, or an attempt of a
+task that is left behind or runs twice, has a stack of its own, which goes on by one operation whenever it is told to. So a seed is
+played the same way every time.
 """
 
 from __future__ import annotations
 
 import fcntl
 import random
-import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from greenlet import getcurrent, greenlet
+
+from sash.errors import SashError
 
 
 class Killed(BaseException):
@@ -28,14 +32,24 @@ class Wrong(AssertionError):
     """What must never be."""
 
 
-class Process:
-    """The driver, or an attempt of a task."""
+SLEEPY = 0.01  # how often somebody who runs beside falls asleep
+LONGEST_SLEEP = 300  # turns
+EXPECTED = (type(None), Killed, StoreFailed, SashError)  # how one may end who runs beside
 
-    def __init__(self, name: str, machine: int) -> None:
+
+class Process:
+    """A driver, or an attempt of a task."""
+
+    def __init__(self, name: str, machine: int, arenas: str = "", attempt: Attempt | None = None) -> None:
         self.name = name
         self.machine = machine
+        self.arenas = arenas  # of the driver that it is, or works for: no other has a folder of this name
         self.is_dead = False
-        self.attempt: Attempt | None = None  # of a task that runs beside others
+        self.attempt = attempt  # of a process that runs beside others
+
+    def task(self, name: str, machine: int) -> Process:
+        """A process that runs a task for this driver, on the driver's stack."""
+        return Process(name, machine, self.arenas, self.attempt)
 
     def check(self) -> None:
         if self.is_dead:
@@ -43,28 +57,29 @@ class Process:
 
 
 class Attempt:
-    """A task in a thread of its own, which stands still before each of its operations."""
+    """A task, or a second driver, that runs beside others and stands still before each of its operations."""
 
     def __init__(self, world: World, process: Process, work: Callable[[], Any]) -> None:
         self.process, self._work = process, work
         self.result: Any = None
         self.failure: BaseException | None = None
         self.is_over = False
-        self._go, self._came = threading.Semaphore(0), threading.Semaphore(0)
+        self.asleep = 0  # turns for which it does nothing
         self._world = world
         process.attempt = self
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._own = greenlet(self._run)
 
     def step(self) -> None:
         """Let it do one operation."""
         if not self.is_over:
-            self._go.release()
-            self._came.acquire()
+            before, self._own.parent = self._world.process, getcurrent()
+            self._own.switch()
+            self._world.process = before
 
     def pause(self) -> None:
-        self._came.release()
-        self._go.acquire()
+        process = self._world.process
+        self._own.parent.switch()
+        self._world.process = process
         self.process.check()
 
     def kill(self) -> None:
@@ -73,15 +88,13 @@ class Attempt:
             self.step()
 
     def _run(self) -> None:
-        self._go.acquire()
-        self._world.local.process = self.process
+        self._world.process = self.process
         try:
             self.process.check()
             self.result = self._work()
         except BaseException as failure:
             self.failure = failure
         self.is_over = True
-        self._came.release()
 
 
 class World:
@@ -92,24 +105,19 @@ class World:
         self.folder = folder
         self.machines = machines
         self.boots = [0] * machines
-        self.local = threading.local()
-        self.driver = Process("driver", 0)
+        self.driver = self.process = Process("driver", 0)
         self.beside: list[Attempt] = []  # attempts that run beside the process at hand
         self.log: list[str] = []
-
-    @property
-    def process(self) -> Process:
-        return getattr(self.local, "process", None) or self.driver
+        self.wrong: str | None = None  # what happened beside that must never be
 
     @contextmanager
     def acting(self, process: Process) -> Iterator[None]:
-        """This thread is now that process."""
-        before = self.process
-        self.local.process = process
+        """What is done now, that process does."""
+        before, self.process = self.process, process
         try:
             yield
         finally:
-            self.local.process = before
+            self.process = before
 
     def turn(self) -> None:
         """The process at hand is about to do something: others may come first."""
@@ -119,12 +127,21 @@ class World:
             process.attempt.pause()
             return
         for attempt in list(self.beside):
-            for _ in range(self.chance.choice((0, 0, 1, 1, 2, 5))):
+            for _ in range(self._steps(attempt)):
                 attempt.step()
         self._tidy()
 
-    def begin_beside(self, name: str, machine: int, work: Callable[[], Any]) -> Attempt:
-        attempt = Attempt(self, Process(name, machine), work)
+    def _steps(self, attempt: Attempt) -> int:
+        """How much it does while another does one thing; now and then it falls asleep."""
+        if attempt.asleep:
+            attempt.asleep -= 1
+            return 0
+        if self.chance.random() < SLEEPY:
+            attempt.asleep = self.chance.randrange(LONGEST_SLEEP)
+        return self.chance.choice((0, 0, 1, 1, 2, 5))
+
+    def begin_beside(self, process: Process, work: Callable[[], Any]) -> Attempt:
+        attempt = Attempt(self, process, work)
         self.beside.append(attempt)
         return attempt
 
@@ -133,6 +150,9 @@ class World:
             self.beside.remove(attempt)
             if attempt.failure is not None:
                 self.log.append(f"{attempt.process.name} ended with {attempt.failure!r}")
+            if not isinstance(attempt.failure, EXPECTED):
+                told = "".join(traceback.format_exception(attempt.failure))
+                self.wrong = self.wrong or f"{attempt.process.name} ended with {attempt.failure!r}\n{told}"
 
     def finish_others(self) -> None:
         """Those that were left behind come to their ends, one way or another."""
@@ -149,7 +169,11 @@ class World:
         self.beside.clear()
 
     def arenas(self, machine: int) -> Path:
-        return self.folder / f"machine-{machine}"
+        """Of the driver that the process at hand is, or works for."""
+        return self.folder / f"machine-{machine}{self.process.arenas}"
+
+    def all_arenas(self) -> Iterator[Path]:
+        yield from sorted(self.folder.glob("machine-*/*.arena"))
 
     # Locks and the number of the boot are those of a machine.
 

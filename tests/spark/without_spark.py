@@ -18,6 +18,7 @@ import pytest
 from sash.database import on_spark as spark_database
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
+from sash.plan.streams import StreamSpec
 from sash.planner.job import Job
 from sash.runtime.packets import PACKET_SCHEMA, Cargo, Packet, facts_body
 from sash.runtime.packing import to_everyone
@@ -100,7 +101,7 @@ class Query:
         if begun == done:
             self._reader._planner._looked = 0.0
             end = self._reader.latestOffset(start, None)  # type: ignore[arg-type]
-            taking = {name: min(taken.get(name, 0) + 1, len(frame.batches)) for name, frame in self._frames.items()}
+            taking = {name: min(taken.get(name, 0) + self._at_once(name), len(frame.batches)) for name, frame in self._frames.items()}
             if end == start and taking == taken and done >= 0:
                 return False
             kafka = [{name: dict.fromkeys(map(str, frame.partitions), 0)} for name, frame in self._frames.items() if frame.partitions]
@@ -137,13 +138,24 @@ class Query:
         found: dict[str, int] = next((line["frames"] for line in lines if "frames" in line), {})
         return found
 
+    def _at_once(self, stream: str) -> int:
+        """How many batches of a DataFrame one batch of the query takes."""
+        return 1
+
     def _frame_packets(self, taken: Mapping[str, int], taking: Mapping[str, int]) -> Iterator[Packet]:
         for name, frame in self._frames.items():
             stream = self._host.steering.newest.stream(name)
-            for batch in frame.batches[taken.get(name, 0) : taking.get(name, 0)]:
-                for task, rows in enumerate(batch):
-                    told = [*stream.partition, stream.position] if stream.position is not None else []
-                    yield from pack_task(self._host.steering.newest, stream, task, rows.select([*stream.schema.names, *told]))
+            came = [rows for batch in frame.batches[taken.get(name, 0) : taking.get(name, 0)] for rows in batch]
+            told = [*stream.partition, stream.position] if stream.position is not None else []
+            for task, rows in enumerate(self._cut(stream, came)):
+                yield from self._pack(stream, task, rows.select([*stream.schema.names, *told]))
+
+    def _cut(self, stream: StreamSpec, came: list[pa.Table]) -> list[pa.Table]:
+        """What every task of a batch reads."""
+        return came
+
+    def _pack(self, stream: StreamSpec, task: int, rows: pa.Table) -> list[Packet]:
+        return list(pack_task(self._host.steering.newest, stream, task, rows))
 
     def _offset(self, batch: int) -> dict[str, Any]:
         found = offset_of(self._settings.checkpoint, batch)
@@ -199,7 +211,10 @@ class PlayedHost(SparkHost):
         self.steering.begin()
         self._sent = dict(self._code)
         self._settings = replace(self._settings, kafka=tuple(self._played_kafka()))
-        self._query = Query(self, "availableNow" in trigger)  # type: ignore[assignment]
+        self._query = self._played("availableNow" in trigger)  # type: ignore[assignment]
+
+    def _played(self, is_bounded: bool) -> Query:
+        return Query(self, is_bounded)
 
     def _played_kafka(self) -> Iterator[KafkaStream]:
         for stream in self.steering.first.streams:

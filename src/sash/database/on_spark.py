@@ -144,6 +144,7 @@ class SparkDatabase(Declarations):
         if self._host is not None:
             schedules = self._all_schedules()
             self._host.change(lambda job: replace(job, schedules=schedules), "", self._fresh_job(), {})
+            self._host.catch_up()
 
     def write_answers(self) -> None:
         """Write the answer of every view into the output folder."""
@@ -268,11 +269,19 @@ class SparkDatabase(Declarations):
     def execute(self, sql: str) -> pa.Table | None:
         """Carry out statements, one after the other; a thread at a time, also while one waits for its batch."""
         self._must_be_open()
-        return super().execute(sql)
+        result = super().execute(sql)
+        self._catch_up()
+        return result
 
     def _carry_out(self, statement: Statement) -> pa.Table | None:
+        self._catch_up()
         self._follow_plans()
         return super()._carry_out(statement)
+
+    def _catch_up(self) -> None:
+        """What is on record, the session knows by now: whatever becomes of the batch that brings it, it is not undone."""
+        if self._host is not None:
+            self._host.catch_up()
 
     def _follow_plans(self) -> None:
         """Views may have been planned anew since the last statement."""
@@ -323,12 +332,12 @@ class SparkDatabase(Declarations):
             return job.with_view(placed, streams, replaces)
 
         tables = self._rows_of_new_ports(before, make(before))
-        if replaces is not None:
-            self.queries.remove(replaces)
-        self.queries.add(placed, view.plan)
         columns = ", ".join(map(quoted, view.plan.schema.names))
         how = "CREATE" if replaces is None else "CREATE OR REPLACE"
         self._change(make, f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}) AS {view.sql}", tables)
+        if replaces is not None:
+            self.queries.remove(replaces)
+        self.queries.add(placed, view.plan)
 
     def _rows_of_new_ports(self, before: Job, after: Job) -> dict[str, pa.RecordBatch]:
         """Of the tables that are read by a key by which nobody has read them so far: all their rows."""
@@ -339,13 +348,14 @@ class SparkDatabase(Declarations):
         if self._host is None:
             return
         self._must_remember()
-        self.queries.remove(name)
         self._change(lambda job: job.without_view(name), f"DROP VIEW {quoted(name)}", {})
+        self.queries.remove(name)
 
     def _change(self, make: Callable[[Job], Job], sql: str, tables: Mapping[str, pa.RecordBatch]) -> None:
+        """Put a change of the job on record; nothing has changed where that is refused."""
         assert self._host is not None
-        said, self._declared = ";\n".join([*self._declared, sql]), []
-        self._host.change(make, said, self._fresh_job(), tables)
+        self._host.change(make, ";\n".join([*self._declared, sql]), self._fresh_job(), tables)
+        self._declared = []
 
     def complete_since(self, name: str) -> datetime | None:
         """From when on a view is right for all rows that ever came; None: never."""

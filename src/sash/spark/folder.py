@@ -143,7 +143,8 @@ class Folder:
         try:
             os.replace(partial, f"{path}/{name}")
         except OSError:
-            os.unlink(partial)
+            with suppress(OSError):
+                os.unlink(partial)
             raise
         if durable:
             _bring_to_disk(path)

@@ -120,6 +120,7 @@ class SparkHost:
         self._idle = IdleRule(job.streams, 0)
         self._is_closed = False
         self._number = 0  # of the version of the job that runs
+        self._awaited = 0  # the version that somebody may want to wait for
         self._adopted = threading.Condition()
         self.on_batch: Callable[[int], None] | None = None  # is told of the rows of every batch, and may try plans
         self.ledger = self._open_ledger(folder, target)
@@ -237,7 +238,7 @@ class SparkHost:
             self._checkpoint.ask({"tables": self.versions.put_rows({name: change})})
 
     def change(self, make: Callable[[Job], Job], sql: str, fresh: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
-        """Run what is made of the job from the next batch on, and wait for that batch if a query runs.
+        """Run what is made of the job from the next batch on; who can wait for that batch lets the host `catch_up`.
 
         `fresh` is the job that the same views would be if they had been there from the beginning; tables that nobody has read so
         far have these rows.
@@ -251,10 +252,19 @@ class SparkHost:
 
         with self._on_record():
             number = self.steering.change(make, sql, fresh, self.versions.put_rows(tables), stop_if_needed)
-        if is_running:
+        self._awaited = number if is_running else 0
+
+    def catch_up(self) -> None:
+        """Wait for the batch of the last change of the job, if a query ran then."""
+        number, self._awaited = self._awaited, 0
+        if not number:
+            return
+        try:
             if self._query is None:
                 self.start()
             self._wait_for(number)
+        except SashError as error:
+            raise SashError(f"the statement is on record, but the job does not go on: {error.message}", error.hint) from error
 
     def is_first(self, job: Job) -> bool:
         """Whether this is the job that the checkpoint began with."""

@@ -22,6 +22,7 @@ from sash.database import on_spark as spark_database
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
+from sash.sources import csv, lines
 from sash.spark import arenas, checkpoint, epochs, jobs, merging, planner, tidying
 from sash.spark import host as hosting
 from sash.spark.folder import Folder
@@ -36,7 +37,7 @@ from simulation.workload import Action, Do, Frame, FrameRow, Workload
 from simulation.world import Killed, Process, World, Wrong
 
 MOST_TRIES = 6  # of one action, after the last fault: then it is refused for good
-RIVAL_DRAINS = 3  # that another driver waits for before it goes
+RIVAL_DRAINS = 2  # that another driver waits for before it goes
 
 
 @dataclass
@@ -180,7 +181,7 @@ class Player:
         return self.world.driver.arenas if self.world.chance.random() < 0.5 else f"-{self.outcome.restarts}"
 
     def _opened(self) -> SparkDatabase:
-        jobs.forget_jobs()
+        _forget()
         work, base = self.workload, self.store.base
         db = SparkDatabase(
             None, checkpoint=f"{base}/point", output=f"{base}/out", shards=work.shards, batch_rows=work.batch_rows, base=self.folder
@@ -317,6 +318,13 @@ def _home() -> Path:
     home = Path(tempfile.mkdtemp(prefix="sash-simulation-", dir=memory))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     return home
+
+
+def _forget() -> None:
+    """A new process knows nothing of the files that others have read."""
+    jobs.forget_jobs()
+    for remembered in (lines._ends_of, lines._whole, csv._read_header):
+        remembered.cache_clear()
 
 
 def _frame_table(rows: tuple[FrameRow, ...]) -> pa.Table:

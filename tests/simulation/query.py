@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash.errors import SashError
-from sash.logical.streams import StreamSpec
+from sash.plan.streams import StreamSpec
 from sash.runtime.packets import Cargo, Packet
 from sash.spark.shard_task import Keeper
 from simulation.faults import Fault, Faults

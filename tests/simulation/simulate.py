@@ -73,12 +73,12 @@ def kinds_of(seed: int, workload: Workload) -> tuple[Fault, ...]:
     return CRASHES + damage if seed % 3 == 2 else CRASHES
 
 
-def play(seed: int) -> tuple[Outcome | None, str | None]:
-    """The outcome of a seed, and what is wrong with it."""
+def play(seed: int, kinds: tuple[Fault, ...] | None = None) -> tuple[Outcome | None, str | None]:
+    """The outcome of a seed, and what is wrong with it; with faults of these kinds alone if they are told."""
     number = seed // SEEDS_A_WORKLOAD
     expected = undisturbed(number)
     workload = make_workload(number)
-    player = Player(workload, seed, expected.operations, kinds_of(seed, workload))
+    player = Player(workload, seed, expected.operations, kinds or kinds_of(seed, workload))
     try:
         outcome = player.play()
     except (Exception, Wrong) as failure:

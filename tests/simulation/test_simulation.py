@@ -6,13 +6,16 @@ SASH_SIMULATED_RUNS says how many seeds are played; `./run simulate` plays them 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import pytest
 
+from sash.plan.streams import StreamSpec
+from sash.spark import folder, host, planner, shard_task
 from simulation.faults import Fault
 from simulation.found import FOUND
-from simulation.simulate import Summary, play, undisturbed
-from simulation.workload import QUERIES, Do, make_workload
+from simulation.simulate import SEEDS_A_WORKLOAD, Summary, play, undisturbed
+from simulation.workload import FRAME_QUERIES, QUERIES, Do, Frame, Workload, make_workload
 
 RUNS = int(os.environ.get("SASH_SIMULATED_RUNS", "60"))
 BLOCK = 10  # seeds of one workload
@@ -47,9 +50,10 @@ def test_workloads_are_of_all_kinds() -> None:
     actions = [action for work in works for action in work.actions]
     assert {action.do for action in actions} == set(Do)
     said = "\n".join([action.text for action in actions] + [work.sql for work in works])
-    for word in ("CREATE OR REPLACE", "DROP VIEW", "INSERT", "UPDATE", "DELETE", "ADVANCE", *QUERIES):
+    for word in ("CREATE OR REPLACE", "DROP VIEW", "INSERT", "UPDATE", "DELETE", "ADVANCE", *QUERIES, *FRAME_QUERIES):
         assert word in said, word
     assert {work.shards for work in works} == {1, 2, 3}
+    assert {work.is_on_disk for work in works} == {True, False} and {work.frame for work in works} == {None, *Frame}
     calm = [undisturbed(number) for number in range(6)]
     assert sum(any(outcome.changes.values()) for outcome in calm) >= 5
 
@@ -63,3 +67,49 @@ def test_a_wrong_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Keeper, "_choose_base", lambda self, arena_file, version: None)
     assert any(play(seed)[1] for seed in range(40, 140))
 
+
+
+def found(plant: Callable[[pytest.MonkeyPatch], None], kinds: tuple[Fault, ...], is_meant: Callable[[Workload], bool]) -> bool:
+    """Whether a defect is seen through, by workloads of some kind that meet such faults."""
+    numbers = (number for number in range(500, 540) if is_meant(make_workload(number)))
+    seeds = (number * SEEDS_A_WORKLOAD + place for number in numbers for place in range(3))
+    undisturbed.cache_clear()  # what they give without faults, the defect may change as well
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            return any(play(seed, kinds)[1] for seed in seeds)
+    finally:
+        undisturbed.cache_clear()
+
+
+def test_a_second_driver_that_is_let_in_is_found() -> None:
+    """Nobody looks for epochs, and whoever claims one gets it."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        for module in (host, planner, shard_task):
+            patch.setattr(module, "check_epoch", lambda *told: None)
+        patch.setattr(host, "claim_epoch", lambda checkpoint, seen: seen + 1)
+
+    assert found(plant, (Fault.RIVAL, Fault.OVERTAKEN), lambda work: not work.is_on_disk)
+
+
+def test_a_name_that_is_not_brought_to_the_disk_is_found() -> None:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(folder, "_bring_to_disk", lambda path: None)
+
+    assert found(plant, (Fault.POWER,), lambda work: work.is_on_disk)
+
+
+def test_a_file_that_is_not_brought_to_the_disk_is_found() -> None:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        written = folder._written_beside
+        patch.setattr(folder, "_written_beside", lambda path, name, parts, durable: written(path, name, parts, durable=False))
+
+    assert found(plant, (Fault.POWER,), lambda work: work.is_on_disk)
+
+
+def test_tasks_of_a_dataframe_that_are_judged_one_after_the_other_are_found() -> None:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(StreamSpec, "is_in_order", True)
+
+    assert found(plant, (Fault.DIES_AFTER,), lambda work: work.frame is Frame.UNITS)

@@ -193,7 +193,7 @@ class _Maker:
 
     def _frame_row(self, partition: int) -> FrameRow:
         chance = self._chance
-        self._second += chance.choice((0, 0.5, 1))
+        self._second += chance.choice((0, 0, 0.5, 1))
         ts = self._second - chance.choice((0, 0, 0, 1, 2, 4))
         self._positions[partition] += 1
         return int(ts * 1_000_000), chance.choice(KEYS), chance.choice((0, 1, 2, None)), partition, self._positions[partition]

@@ -280,3 +280,19 @@ def test_a_version_of_the_job_that_is_lost_before_it_ran_is_not_made_anew(connec
     (tmp_path / "point/jobs/00000002").unlink()
     with pytest.raises(SashError, match=r"jobs/00000002 is missing"):
         connect(FILES + KEPT).start()
+
+
+def test_a_statement_on_record_is_not_undone_when_its_batch_fails(connect: Connect, tmp_path: Path) -> None:
+    """The session went back to the view that was replaced, and built others on it; the checkpoint had the new one."""
+    put(tmp_path, 1, 30)
+    db = started(connect(FILES + KEPT))
+    (tmp_path / "s/001.csv").write_text("changed\n")
+    with pytest.raises(SashError, match=r"the statement is on record, but the job does not go on: the file .* has changed"):
+        db.execute("CREATE OR REPLACE MATERIALIZED VIEW kept AS SELECT v FROM s [RANGE 5 SECONDS]")
+    put(tmp_path, 1, 30)
+    db.stop()
+    started(db).execute("CREATE MATERIALIZED VIEW total AS SELECT COUNT(*) AS n, SUM(v) AS v FROM kept")
+    rows = put(tmp_path, 30, 60)
+    db.drain()
+    expected = reference(f"{S}; CREATE MATERIALIZED VIEW total AS SELECT COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 5 SECONDS]", rows)
+    assert answer(db, "total") == answer(expected, "total")

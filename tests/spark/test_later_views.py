@@ -241,15 +241,17 @@ def test_first_rows_of_a_table_are_not_lost_with_a_driver_that_dies_among_them(c
     rows, table = put(tmp_path, 1, 30), "INSERT INTO t VALUES ('a', 'Ann'); INSERT INTO t VALUES ('b', 'Bob'); DELETE FROM t WHERE k = 'a';"
     for asked in (0, 1):
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            real, count = Checkpoint.ask, [0]
+            real, count = Checkpoint.ask_as, [0]
 
-            def ask(self: Checkpoint, event: dict[str, object], real: object = real, count: list[int] = count, most: int = 1 - asked) -> None:
+            def ask(
+                self: Checkpoint, number: int, event: dict[str, object], real: object = real, count: list[int] = count, most: int = 1 - asked
+            ) -> None:
                 if count[0] == most:
                     raise KeyboardInterrupt
                 count[0] += 1
-                real(self, event)  # type: ignore[operator]
+                real(self, number, event)  # type: ignore[operator]
 
-            patch.setattr(Checkpoint, "ask", ask)
+            patch.setattr(Checkpoint, "ask_as", ask)
             connect(FILES + T + ";" + NAMES + table)._started()
     db = started(connect(FILES + T + ";" + NAMES + table))
     assert answer(db, "names") == answer(reference(f"{S};{T};{table}{NAMES}", rows), "names") != Counter()
@@ -296,3 +298,20 @@ def test_a_statement_on_record_is_not_undone_when_its_batch_fails(connect: Conne
     db.drain()
     expected = reference(f"{S}; CREATE MATERIALIZED VIEW total AS SELECT COUNT(*) AS n, SUM(v) AS v FROM s [RANGE 5 SECONDS]", rows)
     assert answer(db, "total") == answer(expected, "total")
+
+
+def test_first_rows_of_a_table_come_once_when_two_drivers_bring_them(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both found that nobody had asked for them, and each took the next free number."""
+    rows, table = put(tmp_path, 1, 30), "INSERT INTO t VALUES ('a', 'Ann'); INSERT INTO t VALUES ('b', 'Bob');"
+    sql, real, others = FILES + T + ";" + NAMES + table, Checkpoint.ask_as, []
+
+    def ask(self: Checkpoint, number: int, event: dict[str, object]) -> None:
+        if not others:
+            others.append(connect(sql))
+            others[0]._started()
+        real(self, number, event)
+
+    monkeypatch.setattr(Checkpoint, "ask_as", ask)
+    connect(sql)._started()
+    db = started(connect(sql))
+    assert answer(db, "names") == answer(reference(f"{S};{T};{table}{NAMES}", rows), "names") != Counter()

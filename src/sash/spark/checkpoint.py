@@ -62,9 +62,19 @@ class Checkpoint:
             number, control = newest_event(self.folder) + 1, self.folder.child("control")
             while not control.create(_event_name(number), [body]):
                 number += 1  # somebody else asks too
-            if not control.has(_event_name(number)):
-                raise MissingFile(control.place, _event_name(number))  # else somebody would wait for ever, or be forgotten
-            self.folder.put(ASKED, [json.dumps(number).encode()], durable=False)
+            self._asked(number)
+
+    def ask_as(self, number: int, event: dict[str, Any]) -> None:
+        """Put down one of the events that come before anything else, unless another driver of the same job has done so."""
+        with _ASKING:
+            self.folder.child("control").create(_event_name(number), [json.dumps(event).encode()])
+            self._asked(number)
+
+    def _asked(self, number: int) -> None:
+        control = self.folder.child("control")
+        if not control.has(_event_name(number)):
+            raise MissingFile(control.place, _event_name(number))  # else somebody would wait for ever, or be forgotten
+        self.folder.put(ASKED, [json.dumps(max(number, newest_event(self.folder))).encode()], durable=False)
 
 
 def events_after(folder: SealedFolder, seen: int) -> list[dict[str, Any]]:

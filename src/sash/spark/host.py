@@ -132,11 +132,17 @@ class SparkHost:
             self._number, self.job = self._job_of_next_batch()
         self._watch = Watch(self.job)
         self._warnings = LateWarnings()
-        # A driver that died among the first changes of tables left the rest of them to the next.
-        for name, rows in early[newest_event(folder) : self._checkpoint.early]:
-            self.change_table(name, rows)
+        self._ask_early(early[: self._checkpoint.early])
         if self._listener is not None:
             spark.streams.addListener(self._listener)
+
+    def _ask_early(self, early: Sequence[tuple[str, pa.RecordBatch]]) -> None:
+        """Ask for the first changes of tables. A driver that died among them left the rest to the next; and two that do so at
+        once ask for each of them once, as every change has its number."""
+        for number in range(newest_event(self._settings.checkpoint) + 1, len(early) + 1):
+            name, rows = early[number - 1]
+            with self._on_record():
+                self._checkpoint.ask_as(number, {"tables": self.versions.put_rows({name: rows}, number)})
 
     @property
     def is_finished(self) -> bool:

@@ -65,9 +65,10 @@ class Versions:
         put_job(self.checkpoint, number, JobVersion(job, sql, said, choices, tables))
         return number
 
-    def put_rows(self, tables: Mapping[str, pa.RecordBatch]) -> dict[str, str]:
-        """Put rows of tables down; the names of the files."""
-        folder, files, number = self.checkpoint.child(TABLES), {}, newest_event(self.checkpoint) + 1
+    def put_rows(self, tables: Mapping[str, pa.RecordBatch], number: int | None = None) -> dict[str, str]:
+        """Put rows of tables down, for the event of that number, or the next; the names of the files."""
+        folder, files = self.checkpoint.child(TABLES), {}
+        number = newest_event(self.checkpoint) + 1 if number is None else number
         for name, rows in tables.items():
             body = batch_body(rows)
             # Named by what is in it as well, so that no other file is ever taken for it.

@@ -23,7 +23,7 @@ from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
 from sash.sources import csv, lines
-from sash.spark import arenas, checkpoint, epochs, jobs, merging, planner, tidying
+from sash.spark import arenas, checkpoint, epochs, folder, jobs, merging, planner, tidying
 from sash.spark import host as hosting
 from sash.spark.folder import Folder
 from sash.spark.outputs import output_name
@@ -323,6 +323,7 @@ def _home() -> Path:
 def _forget() -> None:
     """A new process knows nothing of the files that others have read."""
     jobs.forget_jobs()
+    folder._lasting.clear()
     for remembered in (lines._ends_of, lines._whole, csv._read_header):
         remembered.cache_clear()
 

@@ -92,10 +92,12 @@ class Query:
             self._reader.prepareForTriggerAvailableNow()
         self._log = spark_folder(self._settings.checkpoint)
         self.crash: tuple[int, int] | None = None  # level and shard of a task that fails
+        self._done: int | None = None  # the last batch; a query that begins, or has failed, finds it in the log
 
     def step(self) -> bool:
         """Run a batch; False if there is none to run. Spark runs the first one, whatever the source says."""
-        done, begun = self._last("commits"), self._last("offsets")
+        known, self._done = self._done, None
+        done, begun = (self._last("commits"), self._last("offsets")) if known is None else (known, known)
         start, end = self._offset(done), self._offset(begun)
         taken, taking = self._taken(done), self._taken(begun)
         if begun == done:
@@ -103,6 +105,7 @@ class Query:
             end = self._reader.latestOffset(start, None)  # type: ignore[arg-type]
             taking = {name: min(taken.get(name, 0) + self._at_once(name), len(frame.batches)) for name, frame in self._frames.items()}
             if end == start and taking == taken and done >= 0:
+                self._done = done
                 return False
             kafka = [{name: dict.fromkeys(map(str, frame.partitions), 0)} for name, frame in self._frames.items() if frame.partitions]
             self._write_down("offsets", done + 1, [end, {"frames": taking}, *kafka])
@@ -112,6 +115,7 @@ class Query:
         self._host._take(Told(told), done + 1)  # type: ignore[arg-type]
         self._write_down("commits", done + 1, [{}])
         self._purge(done + 1 - RETAINED)
+        self._done = done + 1
         return True
 
     def _purge(self, batch: int) -> None:

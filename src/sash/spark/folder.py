@@ -28,6 +28,8 @@ from sash.spark.object_stores import object_store
 PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")  # the name of a file that is being written
 OLD = 3600  # seconds after which nobody is writing it any more
 
+_lasting: set[str] = set()  # folders that this process knows to be on the disk
+
 Bytes: TypeAlias = bytes | memoryview | pa.Buffer
 F = TypeVar("F", bound="Folder")
 P = ParamSpec("P")
@@ -207,13 +209,16 @@ def _write_all(descriptor: int, data: memoryview) -> None:
 
 
 def _make(path: str) -> None:
-    """A folder, and those that it is in; their names reach the disk too."""
-    if os.path.isdir(path):
+    """A folder, and those that it is in; their names reach the disk too, also if another made it, and died before it saw to that."""
+    if path in _lasting and os.path.isdir(path):
         return
     above = os.path.dirname(path)
-    _make(above)
-    os.makedirs(path, exist_ok=True)
-    _bring_to_disk(above)
+    if not os.path.isdir(path):
+        _make(above)
+        os.makedirs(path, exist_ok=True)
+    with suppress(PermissionError):  # of a folder that is not ours, and was there before
+        _bring_to_disk(above)
+    _lasting.add(path)
 
 
 def _bring_to_disk(path: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from without_spark import Crash, connected, query_of
 from sash.database.embedded import Database
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
+from sash.spark.arenas import arenas_on_this_machine, remove_arenas
 from sash.spark.checkpoint import Checkpoint
 
 S = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) TIMESTAMP BY ts"
@@ -315,3 +317,23 @@ def test_first_rows_of_a_table_come_once_when_two_drivers_bring_them(connect: Co
     connect(sql)._started()
     db = started(connect(sql))
     assert answer(db, "names") == answer(reference(f"{S};{T};{table}{NAMES}", rows), "names") != Counter()
+
+
+def test_a_look_that_makes_a_shard_again_knows_the_views_that_came(connect: Connect, tmp_path: Path) -> None:
+    """It took the job as it is for the one that the checkpoint began with: the shard was made as if the new view had always been
+    there, without its first rows, and the next batches went on with that."""
+    rows, db = put(tmp_path, 1, 15), connect(FILES + KEPT)
+    host = db._started()
+    host._settings = replace(host._settings, snapshot_every=2)  # the last one is from before the new view
+    started(db)
+    rows += put(tmp_path, 15, 30)
+    db.drain()
+    db.execute("CREATE MATERIALIZED VIEW keys AS SELECT DISTINCT k FROM s [RANGE 9 SECONDS]")
+    remove_arenas(arenas_on_this_machine(host._settings.arenas))
+    expected = reference(f"{S}; CREATE MATERIALIZED VIEW keys AS SELECT DISTINCT k FROM s [RANGE 9 SECONDS]", rows)
+    assert answer(db, "keys") == answer(expected, "keys") != Counter()
+    expected.push("s", put(tmp_path, 30, 60))
+    db.drain()
+    assert answer(db, "keys") == answer(expected, "keys")
+    ops = [row["_op"] for file in sorted((tmp_path / "out/keys.changes.parquet").glob("*")) for row in pq.read_table(file).to_pylist()]
+    assert sum(ops) == len(db._started().final("keys"))

@@ -236,7 +236,7 @@ class PlayedHost(SparkHost):
         job, settings = self.job, self._settings
 
         def look(level: int, shard: int, packets: list[Packet]) -> list[Packet]:
-            return Keeper(job, settings, self._make_engine, level, shard, self._code).look(version, packets)
+            return Keeper(self.steering.first, settings, self._make_engine, level, shard, self._code).look(version, packets)
 
         asked = list(to_everyone(job, Cargo.CONTROL, "", 0, facts_body({"look": 1})))
         first = job.names_like(name)[0]

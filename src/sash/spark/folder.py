@@ -209,7 +209,7 @@ def _write_all(descriptor: int, data: memoryview) -> None:
 
 
 def _make(path: str) -> None:
-    """A folder, and those that it is in; their names reach the disk too, also if another made it, and died before it saw to that."""
+    """A folder, and those that it is in; their names reach the disk too, also if another made it and died before that."""
     if path in _lasting and os.path.isdir(path):
         return
     above = os.path.dirname(path)

@@ -554,13 +554,14 @@ class SparkHost:
         version = self._version
         if version == BEFORE_ALL or self.is_finished or self.progress.is_end:
             return []
-        job, settings = self.job, self._settings
+        # A shard that has to be made again for it goes through the versions of the job from the first one on.
+        first, settings, code = self.steering.first, self._settings, dict(self._code)
         with configured(self._spark, settings.checkpoint):
             told = look(
-                self._spark, job, lambda level: looking_stage(job, settings, level, self._make_engine, dict(self._code), version)
+                self._spark, self.job, lambda level: looking_stage(first, settings, level, self._make_engine, code, version)
             )
-        first = self.job.names_like(name)[0]
-        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == first]
+        twin = self.job.names_like(name)[0]
+        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == twin]
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

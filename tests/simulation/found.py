@@ -10,4 +10,8 @@ FOUND: dict[int, str] = {
     10411: "a statement that failed half way left a session that did not know its own views",
     20146: "a table that could not be read to its end was taken for empty by the next statement",
     1271: "an event that the store had lost was waited for for ever",
+    103213: "a statement on record was undone in the session when its batch failed",
+    400059: "first rows of a table came twice when two drivers began at once",
+    400164: "a look made a shard again as if the newest view had always been there",
+    400381: "a folder that somebody had made, and died before he brought its name to the disk, was lost with the power",
 }

@@ -44,7 +44,7 @@ class SimulatedQuery(Query):
 
     def _at_once(self, stream: str) -> int:
         """Where rows have positions it makes no difference; else a batch is a unit, which Spark has on record."""
-        is_unit = self._host.steering.newest.stream(stream).is_unit
+        is_unit = self._newest.stream(stream).is_unit
         return 1 if is_unit else self.world.chance.randint(1, 3)
 
     def _cut(self, stream: StreamSpec, came: list[pa.Table]) -> list[pa.Table]:

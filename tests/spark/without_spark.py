@@ -86,7 +86,8 @@ class Query:
         text = to_text(host.steering.first, host._settings)
         self._settings = from_text(text)[1]
         self._job, self._code = host.steering.first, dict(host._code)
-        self._levels = host.steering.newest.levels
+        self._newest = host.steering.newest
+        self._levels = self._newest.levels
         self._reader = SashReader(text)
         if is_bounded:
             self._reader.prepareForTriggerAvailableNow()
@@ -133,7 +134,9 @@ class Query:
 
     @property
     def _frames(self) -> Mapping[str, PlayedFrame]:
-        return self._host._frames  # type: ignore[return-value]
+        """Those that the job reads, as it was when the query began."""
+        read = {stream.name for stream in self._newest.streams}
+        return {name: frame for name, frame in self._host._frames.items() if name in read}  # type: ignore[misc]
 
     def _taken(self, batch: int) -> dict[str, int]:
         """How many batches of every frame are in, after this batch of the query."""
@@ -148,7 +151,7 @@ class Query:
 
     def _frame_packets(self, taken: Mapping[str, int], taking: Mapping[str, int]) -> Iterator[Packet]:
         for name, frame in self._frames.items():
-            stream = self._host.steering.newest.stream(name)
+            stream = self._newest.stream(name)
             came = [rows for batch in frame.batches[taken.get(name, 0) : taking.get(name, 0)] for rows in batch]
             told = [*stream.partition, stream.position] if stream.position is not None else []
             for task, rows in enumerate(self._cut(stream, came)):
@@ -159,7 +162,7 @@ class Query:
         return came
 
     def _pack(self, stream: StreamSpec, task: int, rows: pa.Table) -> list[Packet]:
-        return list(pack_task(self._host.steering.newest, stream, task, rows))
+        return list(pack_task(self._newest, stream, task, rows))
 
     def _offset(self, batch: int) -> dict[str, Any]:
         found = offset_of(self._settings.checkpoint, batch)

@@ -22,7 +22,7 @@ from benchmarks.bars import draw_bars
 from benchmarks.identity import Identity, Recording
 from benchmarks.pipeline import passing
 from benchmarks.report import Options, Report, span
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.generate import declare, pairs
 from sash.spark.host import SparkHost
 from sash.spark.session import local_session
@@ -89,7 +89,7 @@ class Ticks:
 
 
 def run_sash(folder: Path, engine: Recording | Identity | None) -> float:
-    db, ticks = Database(base=folder), Ticks()
+    db, ticks = EmbeddedDatabase(base=folder), Ticks()
     db.execute(declare("a", "parquet").replace("'a.parquet'", "'a'") + VIEW)
     options = {} if engine is None else {"make_engine": engine}
     host = SparkHost(local_session(), db.planned(SHARDS), folder, batch_rows=ROWS, on_progress=ticks, **options)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from benchmarks.bars import draw_bars
 from benchmarks.report import Options, Report, span
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError, choices
 from sash.generate import declare, pairs
 from sash.spark.host import SparkHost
@@ -117,7 +117,7 @@ def write_input(folder: Path, rows: int, keys: int) -> None:
 
 def run_sash(folder: Path, workload: str) -> float:
     """Seconds on Spark, which runs already, from the start of the query to its end."""
-    db = Database(base=folder)
+    db = EmbeddedDatabase(base=folder)
     streams = "".join(declare(name, "parquet").replace(f"'{name}.parquet'", f"'{name}'") for name in "ab")
     db.execute(streams + f"CREATE MATERIALIZED VIEW answer AS {WORKLOADS[workload]};")
     spark = local_session()

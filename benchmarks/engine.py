@@ -17,7 +17,7 @@ from benchmarks.bare import two_inputs as bare_two
 from benchmarks.bars import draw_bars
 from benchmarks.report import Options, Report, span
 from benchmarks.windows import COUNT_AND_SUM, EXTREMES, BareRunner, Input, Measured, Query, checksum, make_input, measure
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
 from sash.operators.net_changes import NetChanges
@@ -81,7 +81,7 @@ class Joins:
     """All joins as views of one graph."""
 
     def __init__(self, inputs: Sequence[Input]) -> None:
-        database, interner = Database(), Interner(arena := Arena.anonymous())
+        database, interner = EmbeddedDatabase(), Interner(arena := Arena.anonymous())
         for number, one in enumerate(inputs):
             streams, view = one.query.statements(one.window).split("CREATE MATERIALIZED VIEW answer AS ")
             database.execute((streams if number == 0 else "") + f"CREATE MATERIALIZED VIEW answer{number} AS {view}")

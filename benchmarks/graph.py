@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.arrivals import BenchClock, Effects, Setting, SimulatedClock, Time, WallClock, bursts, play, poisson
 from benchmarks.report import Options, Report
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Int64s
 from sash.operators.filter.spec import FilterSpec
 from sash.operators.sets.spec import UnionAllSpec
@@ -144,7 +144,7 @@ def delay(name: str, effects: Effects) -> float:
 
 def planned(sql: str) -> tuple[Spec, tuple[PortSpec, ...]]:
     """The operators of a query, and the streams it reads in the order of their names."""
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(f"{STREAMS} CREATE MATERIALIZED VIEW answer AS {sql};")
     job = db.planned(1)
     ports = sorted((port.spec for port in job.ports), key=lambda spec: str(spec.stream))

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.papers.plans import Stores, with_stores
 from benchmarks.patterns_input import UNIT, Input, Query
 from benchmarks.windows import checksum
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta, forever
 from sash.errors import SashError
 from sash.operators.net_changes import NetChanges
@@ -143,13 +143,13 @@ def _next_size(size: int, changes: int, seconds: float) -> int:
 
 def plan_of(query: Query, input_: Input, window: int, strategy: str, stores: Stores) -> tuple[Spec, list[PortSpec]]:
     """The view and its ports, as the strategy wants them over these stores."""
-    database = Database(expiry=strategy)
+    database = EmbeddedDatabase(expiry=strategy)
     database.execute(query.statements(window, input_.few, input_.many))
     job = database.planned(1) if stores is Stores.ENGINE else _as_drawn(database)
     return with_stores(job.views[0].spec, strategy, stores, window * UNIT), [port.spec for port in job.ports]
 
 
-def _as_drawn(database: Database) -> Job:
+def _as_drawn(database: EmbeddedDatabase) -> Job:
     """The plan as the papers draw it: selections above the windows, operators in the order in which they were written."""
     views = {view.name: prune_columns(view.plan) for view in database.materialized().values()}
     return plan_job(database.catalog.streams, views, 1, database.expiry)

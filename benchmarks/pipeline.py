@@ -15,7 +15,7 @@ from benchmarks.bars import draw_bars
 from benchmarks.identity import Identity, Recording
 from benchmarks.memory import WorkerMemory
 from benchmarks.report import Options, Report, span
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.generate import generate
 from sash.spark.host import SparkHost
 from sash.spark.session import local_session
@@ -126,7 +126,7 @@ def passing() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
 
 def _run(base: Path, views: str, shards: int, engine: Recording | Identity | None) -> tuple[int, float]:
     """Changes written, and seconds from the start of the query to its end; Spark itself runs already."""
-    db = Database(base=base)
+    db = EmbeddedDatabase(base=base)
     db.execute((base / "streams.sql").read_text() + views)
     spark = local_session()
     with tempfile.TemporaryDirectory(prefix="sash-out-") as out:

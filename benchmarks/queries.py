@@ -21,7 +21,7 @@ import pyarrow as pa
 
 import sash
 from benchmarks.report import Options, Report
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 
 QUERIES, QUICK_QUERIES = 1000, 100
 RATE = 10_000  # rows a second, both streams together
@@ -73,7 +73,7 @@ class Measured:
 class Load:
     """Rows of both streams, as fast as the clock goes."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: EmbeddedDatabase) -> None:
         self._db = db
         self.batches = 0
         self._due = time.monotonic()
@@ -155,7 +155,7 @@ def _batches(load: Load) -> float:
     return statistics.median(load.batch() for _ in range(BATCHES))
 
 
-def _create(db: Database, number: int, query: Callable[[int], str]) -> float:
+def _create(db: EmbeddedDatabase, number: int, query: Callable[[int], str]) -> float:
     started = time.perf_counter()
     db.execute(f"CREATE MATERIALIZED VIEW q{number} AS {query(number)}")
     return time.perf_counter() - started

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from benchmarks.report import Options, Report, span
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.generate import TRAFFIC, TRAFFIC_VIEWS, traffic
 
 ROWS, QUICK_ROWS = 1_000_000, 200_000
@@ -62,7 +62,7 @@ def views() -> dict[str, str]:
 
 def seconds(table: pa.Table, statements: str) -> float:
     """CPU time from the first row to the last change."""
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(f"CREATE STREAM traffic ({TRAFFIC}) TIMESTAMP BY ts;" + statements)
     started = time.process_time()
     for start in range(0, len(table), BATCH):

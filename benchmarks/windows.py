@@ -19,7 +19,7 @@ from benchmarks.bare import extremes as bare_extremes
 from benchmarks.bare import loops as bare
 from benchmarks.bare import two_inputs as bare_two
 from benchmarks.report import Options, Report, span
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
 from sash.operators.net_changes import NetChanges
@@ -150,7 +150,7 @@ class EngineRunner:
     """The operators of the query, as a shard runs them."""
 
     def __init__(self, input_: Input) -> None:
-        database = Database()
+        database = EmbeddedDatabase()
         database.execute(input_.query.statements(input_.window))
         job, interner = database.planned(1), Interner(arena := Arena.anonymous())
         self._ports = [port.spec for port in sorted(job.ports, key=lambda port: str(port.stream))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 
 ROWS = [(1, "a", 3.0), (2, "b", 9.0), (3, "c", None), (4, "d", float("nan")), (5, "e", 9.0), (6, None, -1.0)]
 
@@ -22,7 +22,7 @@ ROWS = [(1, "a", 3.0), (2, "b", 9.0), (3, "c", None), (4, "d", float("nan")), (5
     ],
 )
 def test_first_rows_come_in_their_order(query: str, names: list[str | None]) -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute("CREATE STREAM s (ts TIMESTAMP, k STRING, v DOUBLE) TIMESTAMP BY ts; CREATE MATERIALIZED VIEW t AS " + query)
     db.push("s", ROWS)
     assert [row["k"] for row in db.view("t").to_pylist()] == names

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sash
-from sash.database.embedded import COMPLETE_SINCE, Database
+from sash.database.embedded import COMPLETE_SINCE, EmbeddedDatabase
 from sash.errors import SashError
 from sash.runtime.packets import changes_schema
 
@@ -25,13 +25,13 @@ START = datetime(2024, 1, 1)
 LIMIT = 60.0  # seconds that a test waits at most
 
 
-def connected(**options: Any) -> Database:
+def connected(**options: Any) -> EmbeddedDatabase:
     db = sash.connect(**options)
     db.execute(SQL)
     return db
 
 
-def push(db: Database, first: int, count: int) -> None:
+def push(db: EmbeddedDatabase, first: int, count: int) -> None:
     for second in range(first, first + count):
         db.push("s", [(START + timedelta(seconds=second), f"key {n % 3}", n) for n in range(4)])
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from sash.database.embedded import Database
+    from sash.database.embedded import EmbeddedDatabase
     from sash.database.on_spark import SparkDatabase
     from sash.runtime.history_limit import Asked
 
@@ -23,17 +23,17 @@ __all__ = ["LateRowsWarning", "SashError", "SqlError", "connect"]
 def connect(
     spark: None = None, *, clock: Callable[[], int] = ..., base: Path | None = ..., expiry: str = ..., schedule: str = ...,
     backfill: bool = ..., history: Asked = ...,
-) -> Database: ...
+) -> EmbeddedDatabase: ...
 @overload
 def connect(spark: SparkSession, **options: Any) -> SparkDatabase: ...
 
 
-def connect(spark: SparkSession | None = None, **options: Any) -> Database | SparkDatabase:
+def connect(spark: SparkSession | None = None, **options: Any) -> EmbeddedDatabase | SparkDatabase:
     """An engine in this process, or, given a SparkSession, one on Spark."""
     if spark is None:
-        from sash.database.embedded import Database
+        from sash.database.embedded import EmbeddedDatabase
 
-        return Database(**options)
+        return EmbeddedDatabase(**options)
     from sash.database.on_spark import SparkDatabase
 
     return SparkDatabase(spark, **options)

@@ -21,7 +21,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 
 import sash
 from cases.known import KNOWN
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError
 from sash.testing.comparing import same_rows
 
@@ -71,7 +71,7 @@ def _marks(name: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.xfail(reason=KNOWN[name], strict=True, raises=(SashError, AssertionError))]
 
 
-def declare(db: Database, kind: str, table: Mapping[str, Any], time: str = "") -> None:
+def declare(db: EmbeddedDatabase, kind: str, table: Mapping[str, Any], time: str = "") -> None:
     """CREATE STREAM or TABLE; computed columns are a view over it, which then has the name."""
     columns = ", ".join(f"`{name}` {type_name(type_)}" for name, type_ in table["columns"])
     computed = table.get("computed") or []
@@ -92,7 +92,7 @@ def type_name(written: str) -> str:
     return TYPES.get(lower, lower)
 
 
-def create_views(db: Database, case: Case, query: str) -> None:
+def create_views(db: EmbeddedDatabase, case: Case, query: str) -> None:
     """The views of a case, and its query as the one to compare. Columns go by place, since two may have one name."""
     for view in case.get("views") or []:
         db.execute(f"CREATE VIEW {view['name']} AS {spark_text(view['sql'], case['dialect'])}")
@@ -119,12 +119,12 @@ def spark_text(query: str, dialect: str) -> str:
     return tree.sql(dialect=Words)
 
 
-def rows_of(db: Database, view: str = ANSWER) -> list[Row]:
+def rows_of(db: EmbeddedDatabase, view: str = ANSWER) -> list[Row]:
     table = db.view(view).to_arrow()
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def push(db: Database, name: str, rows: Sequence[Sequence[Any]]) -> None:
+def push(db: EmbeddedDatabase, name: str, rows: Sequence[Sequence[Any]]) -> None:
     """Push rows, none of which may be a dead letter."""
     if rows:
         db.push(name, [tuple(row) for row in rows])
@@ -160,5 +160,5 @@ def check(expected: Iterable[Sequence[object]], actual: Iterable[Sequence[object
     assert same_rows(wanted, found), f"{where}\nexpected {wanted}\n   found {found}"
 
 
-def connect() -> Database:
+def connect() -> EmbeddedDatabase:
     return sash.connect()

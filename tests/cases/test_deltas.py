@@ -21,14 +21,14 @@ from cases.suite import (
     source_name,
     spark_text,
 )
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.testing.values import instant
 
 
 class Source:
     """A table that takes changes; with a key, a row replaces the one that has the same key."""
 
-    def __init__(self, db: Database, table: Case) -> None:
+    def __init__(self, db: EmbeddedDatabase, table: Case) -> None:
         self._db, self._name = db, source_name(table)
         names = [name for name, _ in table["columns"]]
         self._key = [names.index(name) for name in table.get("primary_key") or []]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.planner.placement import Expiry
 from sash.testing.comparing import assert_same
 from sash.testing.tables import Change, changes, from_arrow
@@ -23,16 +23,16 @@ Row = tuple[object, ...]
 
 
 @pytest.fixture(params=WAYS)
-def db(request: pytest.FixtureRequest) -> Database:
-    return Database(expiry=request.param)
+def db(request: pytest.FixtureRequest) -> EmbeddedDatabase:
+    return EmbeddedDatabase(expiry=request.param)
 
 
-def push(db: Database, stream: str, *rows: Row) -> None:
+def push(db: EmbeddedDatabase, stream: str, *rows: Row) -> None:
     """Rows whose first value is the second at which they come."""
     db.push(stream, [(moment(int(str(row[0])) * SECOND), *row[1:]) for row in rows])
 
 
-def expect(db: Database, view: str, *lines: str) -> None:
+def expect(db: EmbeddedDatabase, view: str, *lines: str) -> None:
     schema = db.catalog.views[view].plan.schema
     assert_same(changes(*lines, schema=schema), from_arrow(db.changes(view)))
 
@@ -47,7 +47,7 @@ CREATE MATERIALIZED VIEW sold AS
 """
 
 
-def test_count_of_favourite_items_goes_down_without_new_ones(db: Database) -> None:
+def test_count_of_favourite_items_goes_down_without_new_ones(db: EmbeddedDatabase) -> None:
     """Fig. 1 and 2: item 2 at T5 is no favourite; the count is right at T5 and T6 all the same."""
     db.execute(FAVOURITES)
     db.push("favourites", [(4,), (5,)])
@@ -57,7 +57,7 @@ def test_count_of_favourite_items_goes_down_without_new_ones(db: Database) -> No
            "- 4 @5 \n + 3 @5", "- 3 @6 \n + 2 @6")
 
 
-def test_an_intersection_keeps_a_row_that_another_one_replaces(db: Database) -> None:
+def test_an_intersection_keeps_a_row_that_another_one_replaces(db: EmbeddedDatabase) -> None:
     """Fig. 3: at T6 the first "1" of S expires; the second takes its place, and 5 joins the answer."""
     db.execute(
         "CREATE STREAM s (ts TIMESTAMP, v INT) TIMESTAMP BY ts; CREATE STREAM r (ts TIMESTAMP, v INT) TIMESTAMP BY ts;"
@@ -70,7 +70,7 @@ def test_an_intersection_keeps_a_row_that_another_one_replaces(db: Database) -> 
     expect(db, "both_have", "+ 1 @1", "+ 5 @6", "- 1 @9", "- 5 @11")
 
 
-def test_the_maximum_goes_when_the_row_it_joined_with_goes(db: Database) -> None:
+def test_the_maximum_goes_when_the_row_it_joined_with_goes(db: EmbeddedDatabase) -> None:
     """Fig. 4: one row of store 6 joins three others; when it expires at T6, all three pairs go at once."""
     db.execute(
         "CREATE STREAM s1 (ts TIMESTAMP, item INT, price INT, store INT) TIMESTAMP BY ts;"
@@ -87,7 +87,7 @@ def test_the_maximum_goes_when_the_row_it_joined_with_goes(db: Database) -> None
     expect(db, "dearest", "+ NULL @1", "- NULL @2 \n + 30 @2", "- 30 @3 \n + 50 @3", "- 50 @6 \n + NULL @6")
 
 
-def test_a_pair_goes_once_with_the_older_of_its_rows(db: Database) -> None:
+def test_a_pair_goes_once_with_the_older_of_its_rows(db: EmbeddedDatabase) -> None:
     """Fig. 5: t_i came at T1, t_j at T3; the pair goes at T6, and nothing happens when t_j expires."""
     db.execute(
         "CREATE STREAM s1 (ts TIMESTAMP, k INT) TIMESTAMP BY ts; CREATE STREAM s2 (ts TIMESTAMP, k INT) TIMESTAMP BY ts;"
@@ -99,7 +99,7 @@ def test_a_pair_goes_once_with_the_older_of_its_rows(db: Database) -> None:
     expect(db, "pairs", "+ 7 @3", "- 7 @6")
 
 
-def test_a_row_that_comes_as_another_goes_changes_no_count(db: Database) -> None:
+def test_a_row_that_comes_as_another_goes_changes_no_count(db: EmbeddedDatabase) -> None:
     """Fig. 6: 4, 5 and 5 expire from T6 to T8 with nothing new; at T10 a 4 goes and a 4 comes."""
     db.execute(FAVOURITES)
     db.push("favourites", [(4,), (5,)])
@@ -109,7 +109,7 @@ def test_a_row_that_comes_as_another_goes_changes_no_count(db: Database) -> None
            "- 4 @6 \n + 3 @6", "- 3 @7 \n + 2 @7", "- 2 @8 \n + 1 @8")
 
 
-def test_no_row_expires_before_a_delayed_one_has_come(db: Database) -> None:
+def test_no_row_expires_before_a_delayed_one_has_come(db: EmbeddedDatabase) -> None:
     """Fig. 11: 7 has timestamp T4 but comes three ticks later; the sum at T5, when 5 expires, is 15 and never 8."""
     db.execute(
         "CREATE STREAM s (ts TIMESTAMP, v INT) TIMESTAMP BY ts DELAY 3 SECONDS;"
@@ -132,7 +132,7 @@ A = ((1, "a1", "circle"), (5, "a5", "circle"), (9, "a9", "circle"), (11, "a11", 
 B = ((0, "b0", "star"), (4, "b4", "star"), (8, "b8", "star"), (12, "b12", "circle"))
 
 
-def shared_join(db: Database, condition: str, sizes: Sequence[int]) -> None:
+def shared_join(db: EmbeddedDatabase, condition: str, sizes: Sequence[int]) -> None:
     """One query for every window size, over the same two streams."""
     db.execute(READINGS)
     for number, size in enumerate(sizes, 1):
@@ -145,7 +145,7 @@ def shared_join(db: Database, condition: str, sizes: Sequence[int]) -> None:
     db.advance(40 * SECOND)
 
 
-def test_shared_windows_route_pairs_by_their_distance(db: Database) -> None:
+def test_shared_windows_route_pairs_by_their_distance(db: EmbeddedDatabase) -> None:
     """Fig. 2 and 3: a11 meets b8, b4 and b0; b12 meets a9, a5 and a1; each wider window has one pair more of both."""
     shared_join(db, "a.symbol = b.symbol", (4, 8, 12))
     nearest = ("+ a11 b8 @11", "+ a9 b12 @12")
@@ -156,7 +156,7 @@ def test_shared_windows_route_pairs_by_their_distance(db: Database) -> None:
            "- a11 b4 @16", "- a5 b12 @17", "- a11 b8 @20", "- a9 b12 @21")
 
 
-def test_shared_windows_where_everything_joins(db: Database) -> None:
+def test_shared_windows_where_everything_joins(db: EmbeddedDatabase) -> None:
     """Fig. 4: windows of 2w, 3w and 6w; every pair nearer than a window is there from its younger row on."""
     sizes = (4, 6, 12)
     shared_join(db, "1 = 1", sizes)
@@ -170,7 +170,7 @@ def test_shared_windows_where_everything_joins(db: Database) -> None:
 # Golab and Özsu, "Update-pattern-aware modeling and processing of continuous queries"
 
 
-def test_a_distinct_value_stays_while_a_younger_duplicate_lives(db: Database) -> None:
+def test_a_distinct_value_stays_while_a_younger_duplicate_lives(db: EmbeddedDatabase) -> None:
     """Fig. 2: the old x is replaced by a younger one, which came before two of y."""
     db.execute(
         "CREATE STREAM s (ts TIMESTAMP, v STRING) TIMESTAMP BY ts;"
@@ -181,7 +181,7 @@ def test_a_distinct_value_stays_while_a_younger_duplicate_lives(db: Database) ->
     expect(db, "distinct_values", "+ x @1", "+ y @4", "- x @8", "- y @10")
 
 
-def test_join_results_do_not_expire_in_the_order_they_came(db: Database) -> None:
+def test_join_results_do_not_expire_in_the_order_they_came(db: EmbeddedDatabase) -> None:
     """Fig. 5: t joins a younger row than u does, so the pair of u comes later and goes earlier."""
     db.execute(
         "CREATE STREAM w1 (ts TIMESTAMP, k INT) TIMESTAMP BY ts;"

@@ -27,7 +27,7 @@ from cases.suite import (
     push,
     rows_of,
 )
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.testing.tables import from_arrow
 from sash.testing.values import instant, moment
 
@@ -70,7 +70,7 @@ def by_instant(case: Case) -> dict[int, Bag]:
     return nets
 
 
-def changes_at(db: Database, ts: int) -> Bag:
+def changes_at(db: EmbeddedDatabase, ts: int) -> Bag:
     net: Bag = Counter()
     for change in from_arrow(db.changes(ANSWER)):
         if change.ts == ts * MILLISECOND:
@@ -78,7 +78,7 @@ def changes_at(db: Database, ts: int) -> Bag:
     return net
 
 
-def state_at(db: Database, ts: int) -> Bag:
+def state_at(db: EmbeddedDatabase, ts: int) -> Bag:
     state: Bag = Counter()
     for change in from_arrow(db.changes(ANSWER)):
         if change.ts <= ts * MILLISECOND:
@@ -140,7 +140,7 @@ def follow_as_of(case: Case) -> None:
         check(entry["state"], rows_of(db), f"as of {entry['as_of']}")
 
 
-def opened(case: Case) -> Database:
+def opened(case: Case) -> EmbeddedDatabase:
     """A database with the streams that the events speak of, and the query."""
     db = connect()
     for name, columns in stream_columns(case).items():
@@ -177,7 +177,7 @@ def event_time(case: Case, event: dict[str, Any]) -> int | None:
     return found
 
 
-def push_event(db: Database, event: dict[str, Any], ts: int | None) -> None:
+def push_event(db: EmbeddedDatabase, event: dict[str, Any], ts: int | None) -> None:
     time = {} if ts is None else {TIME: moment(ts * MILLISECOND)}
     db.push(event["stream"], [{**event["event"], **time}])
 

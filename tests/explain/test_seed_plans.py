@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.plan.statistics import NOTHING_KNOWN, Statistics
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
@@ -125,7 +125,7 @@ def make_rows(declarations: str) -> dict[str, list[tuple[object, ...]]]:
 
 def text(golden: Golden) -> str:
     """The query, its plan, and its changes."""
-    db = Database()
+    db = EmbeddedDatabase()
     db.statistics = golden.statistics
     db.execute(f"{golden.declarations} CREATE MATERIALIZED VIEW v AS {golden.sql}")
     plan = "\n".join((db.execute("EXPLAIN VIEW v") or {})["plan"].to_pylist())

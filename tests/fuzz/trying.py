@@ -20,7 +20,7 @@ from fuzz.corpus import texts
 from fuzz.mutations import mutated
 from fuzz.queries import Queries
 from fuzz.statements import NAME, PRELUDE, bad_row, pushes, rows, statement
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
@@ -110,7 +110,7 @@ def _limited() -> Iterator[None]:
 
 def _play(seed: int, sql: str, threads: bool) -> bool:
     chance = random.Random(f"rows of {seed}")
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(PRELUDE)
     db.execute(sql)
     if is_plain(seed):
@@ -129,7 +129,7 @@ def _play(seed: int, sql: str, threads: bool) -> bool:
     return False
 
 
-def _push(db: Database, name: str, batch: list[dict[str, object]], threads: bool) -> None:
+def _push(db: EmbeddedDatabase, name: str, batch: list[dict[str, object]], threads: bool) -> None:
     """With threads, half of the rows from another one, while this one reads."""
     if not threads:
         db.push(name, batch)
@@ -155,7 +155,7 @@ def _push(db: Database, name: str, batch: list[dict[str, object]], threads: bool
         raise failed[0]
 
 
-def _read(db: Database) -> None:
+def _read(db: EmbeddedDatabase) -> None:
     """The answer, and the changes, which add up to it at the end."""
     for view in list(db.materialized()):
         answer = db.view(view).to_arrow()
@@ -164,7 +164,7 @@ def _read(db: Database) -> None:
         db.changes(view)
 
 
-def _compared(chance: random.Random, db: Database, sql: str) -> bool:
+def _compared(chance: random.Random, db: EmbeddedDatabase, sql: str) -> bool:
     made = rows(chance, "a", 12)
     for row in made:
         row.update(v=chance.randrange(-5, 50), d=chance.randrange(8) / 4, s=chance.choice(("a", "b", "ann", None)))

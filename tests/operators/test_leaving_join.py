@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.operators.join.kernels.merging import COUNT, MERGES
 from sash.operators.join.leaving import MET, LeavingJoin
 from sash.testing import Oracle
@@ -32,8 +32,8 @@ def rows(seed: int, count: int, keys: int, values: int, every: int) -> list[tupl
     ]
 
 
-def played(job: str, pushes: int, seed: int, values: int, expiry: str = "auto", count: int = 1_500) -> Database:
-    db = Database(expiry=expiry)
+def played(job: str, pushes: int, seed: int, values: int, expiry: str = "auto", count: int = 1_500) -> EmbeddedDatabase:
+    db = EmbeddedDatabase(expiry=expiry)
     db.execute(job)
     left, right = rows(seed, count, 3, values, SECOND), rows(seed + 1, count, 3, values, SECOND)
     for start in range(0, count, pushes):
@@ -42,7 +42,7 @@ def played(job: str, pushes: int, seed: int, values: int, expiry: str = "auto", 
     return db
 
 
-def the_join(db: Database) -> LeavingJoin:
+def the_join(db: EmbeddedDatabase) -> LeavingJoin:
     host = db._host
     assert host is not None
     (found,) = [node.operator for node in host._shard.graph.nodes if isinstance(node.operator, LeavingJoin)]
@@ -92,7 +92,7 @@ def test_whether_copies_are_looked_for_is_a_matter_of_pairs(values: int, looks: 
 
 def test_copies_are_not_looked_for_where_hardly_anybody_meets_them() -> None:
     """Ten rows come to one side for every one on the other, which meets five copies of each."""
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS + VIEW.format(100, 100))
     db.push("a", [(place // 10, place % 200, 1) for place in range(8_000)])
     db.push("b", [(place, place * 7 % 200, str(place)) for place in range(800)])
@@ -108,7 +108,7 @@ def test_most_copies_are_one_line(pushes: int) -> None:
 
 
 def test_copies_are_looked_for_while_there_are_some() -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS + VIEW.format(100, 100))
     looked = []
     for phase, values in enumerate((1, 1_000_000, 1)):
@@ -125,7 +125,7 @@ def test_copies_against_the_oracle() -> None:
     left, right = rows(1, 60, 2, 2, SECOND), rows(2, 60, 2, 2, SECOND)
     texts = [(ts, k, None if v is None else str(v)) for ts, k, v in right]
     oracle = Oracle(job, {"a": left, "b": texts}, until="80")
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(job)
     for start in range(0, 60, 9):
         db.push("a", left[start : start + 9])

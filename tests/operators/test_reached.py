@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.testing.clock import FakeClock
 
 TABLE = "CREATE TABLE t (k STRING, until TIMESTAMP)"
 VIEW = "CREATE MATERIALIZED VIEW v AS SELECT k FROM t WHERE until > NOW()"
 
 
-def keys(db: Database) -> list[str]:
+def keys(db: EmbeddedDatabase) -> list[str]:
     return [row["k"] for row in db.view("v").to_pylist()]
 
 
@@ -33,7 +33,7 @@ def test_time_is_told_by_advance() -> None:
 
 def test_time_is_the_wall_clock_of_the_last_change() -> None:
     clock = FakeClock(0)
-    db = Database(clock=clock)
+    db = EmbeddedDatabase(clock=clock)
     db.execute(TABLE)
     db.execute(VIEW)
     clock.now = 10_000_000

@@ -8,7 +8,7 @@ from datetime import date, datetime
 import pytest
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta
 from sash.operators.time import current_period as ticks
 from sash.runtime.node import Node
@@ -20,18 +20,18 @@ SECOND = 1_000_000
 YEAR = 365 * 86_400 * SECOND
 
 
-def made(*statements: str, clock: FakeClock | None = None) -> Database:
-    db = sash.connect() if clock is None else Database(clock=clock)
+def made(*statements: str, clock: FakeClock | None = None) -> EmbeddedDatabase:
+    db = sash.connect() if clock is None else EmbeddedDatabase(clock=clock)
     for statement in statements:
         db.execute(statement if statement.startswith("CREATE") else f"CREATE MATERIALIZED VIEW v AS {statement}")
     return db
 
 
-def answer(db: Database, view: str = "v") -> list[tuple[object, ...]]:
+def answer(db: EmbeddedDatabase, view: str = "v") -> list[tuple[object, ...]]:
     return sorted(tuple(row.values()) for row in db.view(view).to_pylist())
 
 
-def changes(db: Database, view: str = "v") -> list[tuple[object, ...]]:
+def changes(db: EmbeddedDatabase, view: str = "v") -> list[tuple[object, ...]]:
     """Without their instants."""
     return [(row["_op"], *list(row.values())[2:]) for row in db.changes(view).to_pylist()]
 

@@ -17,7 +17,7 @@ from watching import (
     run,
 )
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.plan.patterns import Leaving, Pattern, Signal
 from sash.plan.propagation import leaving
 from sash.testing.values import moment
@@ -93,7 +93,7 @@ EVENTS = [make_events(seed) for seed in (1, 2)]
 
 
 def claim(query: str) -> Leaving:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(f"{DECLARATIONS} CREATE VIEW v AS {query}")
     return leaving(db.catalog.views["v"].plan)
 

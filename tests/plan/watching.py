@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.testing.tables import Change, from_arrow
 from sash.testing.values import moment
 
@@ -69,7 +69,7 @@ def run(query: str, events: Sequence[Event]) -> list[Change]:
 
 @lru_cache(maxsize=10_000)
 def _run(query: str, events: tuple[Event, ...]) -> list[Change]:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(f"{DECLARATIONS} CREATE MATERIALIZED VIEW v AS {query}")
     for is_of_tables, group in groupby(events, lambda event: event.where in TABLES):
         part = list(group)

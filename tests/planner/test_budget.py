@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.plan.nodes import parts
 from sash.plan.rules import candidates as candidates_module
 from sash.plan.rules.candidates import candidates
@@ -29,7 +29,7 @@ ROWS = {name: [{"ts": f"2024-01-01 00:00:0{n}", "x": n % 3, "y": n % 2} for n in
 
 
 def answer(sql: str, expiry: str) -> list[dict[str, object]]:
-    db = Database(expiry=expiry)
+    db = EmbeddedDatabase(expiry=expiry)
     db.execute(STREAMS)
     db.execute(f"CREATE MATERIALIZED VIEW v AS {sql}")
     for name, rows in ROWS.items():
@@ -51,7 +51,7 @@ def test_two_in_under_or_give_what_the_union_of_both_gives() -> None:
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_queries_are_created_and_explained(name: str) -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS)
     db.execute(f"CREATE MATERIALIZED VIEW v AS {LARGE[name]}")
     lines = db.execute("EXPLAIN VIEW v")["plan"].to_pylist()
@@ -60,14 +60,14 @@ def test_large_queries_are_created_and_explained(name: str) -> None:
 
 @pytest.mark.parametrize("name", LARGE)
 def test_filters_that_sink_leave_a_plan_as_small_as_it_was(name: str) -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS)
     plan = bind(parse_query_text(LARGE[name]), db.catalog)
     assert len(parts(push_filters(plan))) <= MOST_GROWN * len(parts(plan)) + 2
 
 
 def test_a_spent_budget_leaves_the_plan_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS)
     plan = bind(parse_query_text(LARGE["thirty joins"]), db.catalog)
     whole = candidates(plan)
@@ -80,7 +80,7 @@ def test_other_queries_do_not_change_the_choice() -> None:
     """What was planned before is remembered; what is chosen does not depend on it."""
     texts = []
     for before in ("", LARGE["six IN under OR"]):
-        db = Database()
+        db = EmbeddedDatabase()
         db.execute(STREAMS)
         if before:
             db.explain(bind(parse_query_text(before), db.catalog))
@@ -89,7 +89,7 @@ def test_other_queries_do_not_change_the_choice() -> None:
 
 
 def test_many_partition_columns_are_estimated() -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS)
     keys = ", ".join(f"x + {n}" for n in range(60))
     db.execute(f"CREATE MATERIALIZED VIEW v AS SELECT x, COUNT(*) OVER (PARTITION BY {keys}) AS n FROM a {W}")

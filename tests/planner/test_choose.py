@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.operators.expiry.spec import ExpireSpec
 from sash.operators.join.spec import JoinSpec, SignedJoinSpec
 from sash.operators.spec import parts
@@ -22,7 +22,7 @@ def known(rate: float, values: float, **rates: float) -> Statistics:
 
 
 def bound(sql: str) -> Plan:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(f"{STREAMS} CREATE VIEW v AS {sql}")
     return db.catalog.views["v"].plan
 

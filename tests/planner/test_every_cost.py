@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.operators.cost import Cost
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.spec import PortSpec, Spec, UnarySpec, parts
@@ -64,7 +64,7 @@ STRATEGIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-
 
 
 def specs_of(expiry: str) -> set[Spec]:
-    db = Database(expiry=expiry)
+    db = EmbeddedDatabase(expiry=expiry)
     db.execute(STREAMS)
     found: set[Spec] = set()
     for number, sql in enumerate(QUERIES):
@@ -118,7 +118,7 @@ def test_an_operator_that_lacks_a_facet_cannot_be_made(missing: str) -> None:
 
 
 def test_a_join_as_of_costs_more_than_a_union() -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS)
     w = "[RANGE 1 MINUTE]"
     as_of = f"SELECT a.x, b.y FROM a {w} ASOF JOIN b {w} ON a.x = b.x AND a.ts >= b.ts"
@@ -126,7 +126,7 @@ def test_a_join_as_of_costs_more_than_a_union() -> None:
     assert price(db, as_of, "AsOf") > 5 * price(db, union, "UnionAll")
 
 
-def price(db: Database, sql: str, operator: str) -> float:
+def price(db: EmbeddedDatabase, sql: str, operator: str) -> float:
     """The last column of the line that EXPLAIN has for an operator."""
     _, table = db.explain(bind(parse_query_text(sql), db.catalog)).split("\n\n")
     return next(float(line.split()[-1].replace(",", "")) for line in table.splitlines() if operator in line.split())

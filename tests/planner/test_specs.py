@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.operators.spec import PortSpec, parts
 
 LOOK_UP = """
@@ -20,7 +20,7 @@ print(same == port, hash(same) == hash(port), same in {port})
 
 
 def test_equal_specs_are_found_in_a_process_that_hashes_texts_differently() -> None:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute("CREATE STREAM s (ts TIMESTAMP, k STRING) TIMESTAMP BY ts; CREATE MATERIALIZED VIEW v AS SELECT k FROM s")
     port = next(part for part in parts(db.planned(1).views[0].spec) if isinstance(part, PortSpec))
     assert port in {port}

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_random_queries import examples
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.plan.times import ASKED, time_of
 from sash.testing.clock import FakeClock
 from sash.testing.comparing import assert_same
@@ -32,7 +32,7 @@ EXPIRIES = ("auto", "auto", "negative", "input-triggered", "time-message")
 class Told:
     """What an oracle is told of a run: rows, when they arrived, and what every statement did to the table."""
 
-    def __init__(self, db: Database, clock: FakeClock) -> None:
+    def __init__(self, db: EmbeddedDatabase, clock: FakeClock) -> None:
         self._db, self._clock, self._last = db, clock, 0
         self.rows: dict[str, list[tuple[object, ...]]] = {}
         self.stamps: dict[str, list[int]] = {}
@@ -65,7 +65,7 @@ class Run:
     def __init__(self, company: Company, watched: Sequence[str], expiry: str = "auto") -> None:
         self.company, self.watched = company, watched
         self.clock = FakeClock(instant(3) / 1_000_000)
-        self.db = Database(clock=self.clock, expiry=expiry)
+        self.db = EmbeddedDatabase(clock=self.clock, expiry=expiry)
         self.db.execute(company.declarations)
         self.told = Told(self.db, self.clock)
         self.running: set[str] = set()
@@ -151,7 +151,7 @@ def test_neighbours_that_come_and_go_change_nothing(company: Company, seed: int)
 
 @pytest.mark.parametrize("until", [None, 4.0])
 def test_a_run_ends_every_view_at_its_own_end(until: float | None) -> None:
-    db = Database(clock=FakeClock(instant(500) / 1_000_000))
+    db = EmbeddedDatabase(clock=FakeClock(instant(500) / 1_000_000))
     db.execute("CREATE STREAM s (ts TIMESTAMP, k INT) TIMESTAMP BY ts; CREATE STREAM a (k INT); CREATE TABLE t (k INT) RETROACTIVE;")
     db.execute("CREATE MATERIALIZED VIEW v AS SELECT s.k FROM s [RANGE 2 SECONDS], t WHERE s.k = t.k;")
     db.execute("CREATE MATERIALIZED VIEW w AS SELECT k FROM a [RANGE 2 SECONDS];")

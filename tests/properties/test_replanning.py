@@ -8,7 +8,7 @@ import pytest
 from playing import Way, pushes
 
 from sash.database import replan
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.plan.nodes import Plan
 from sash.plan.statistics import Statistics
 from sash.planner.choose import Choice, offers
@@ -22,7 +22,7 @@ ROWS = make_rows(6, 40)
 
 
 def run(sql: str, view: str, expiry: str) -> tuple[list[Change], int]:
-    db = Database(expiry=expiry)
+    db = EmbeddedDatabase(expiry=expiry)
     db.execute(f"{STREAMS} {sql}")
     for name, part in pushes(db, ROWS, Way(size=4)):
         db.push(name, part)

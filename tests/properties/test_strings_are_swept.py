@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Int64s
 from sash.kernels import strings
 from sash.stores.arena import Arena
@@ -20,7 +20,7 @@ from shapes import EPOCH, SHAPES, STREAMS, make_rows
 LONG = 1 << 20  # bytes of a long string
 
 
-def played(expiry: str, *, is_swept: bool, monkeypatch: pytest.MonkeyPatch) -> Database:
+def played(expiry: str, *, is_swept: bool, monkeypatch: pytest.MonkeyPatch) -> EmbeddedDatabase:
     """Shapes in one job, over strings that are new every few seconds."""
     db = sash.connect(expiry=expiry, history="all")
     db.execute(STREAMS + "\n".join(shape.sql for shape in SHAPES[:: 1 if expiry == "auto" else 4]))

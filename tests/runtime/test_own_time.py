@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.testing.clock import FakeClock
 from sash.testing.tables import from_arrow, show
 
@@ -30,19 +30,19 @@ def at(second: float) -> datetime:
     return EPOCH + timedelta(seconds=second)
 
 
-def database(*views: str) -> Database:
-    db = Database(clock=FakeClock(1_000_000))
+def database(*views: str) -> EmbeddedDatabase:
+    db = EmbeddedDatabase(clock=FakeClock(1_000_000))
     db.execute(DECLARED)
     for place, view in enumerate(views):
         db.execute(f"CREATE MATERIALIZED VIEW v{place} AS {view}")
     return db
 
 
-def changes(db: Database, view: str = "v0") -> list[str]:
+def changes(db: EmbeddedDatabase, view: str = "v0") -> list[str]:
     return show(from_arrow(db.changes(view))).splitlines()
 
 
-def statements_between(db: Database) -> None:
+def statements_between(db: EmbeddedDatabase) -> None:
     db.execute("INSERT INTO t VALUES (1, 'one')")
     db.push("s", [(at(1), 1), (at(3), 2)])
     db.push("fast", [(at(500), 1)])
@@ -129,7 +129,7 @@ def test_a_view_of_tables_alone_takes_the_time_of_its_reader() -> None:
 def test_arrivals_of_another_stream_move_nothing(how: str, expiry: str) -> None:
     def played(*views: str) -> list[str]:
         clock = FakeClock(100)
-        db = Database(clock=clock, expiry=expiry)
+        db = EmbeddedDatabase(clock=clock, expiry=expiry)
         db.execute(DECLARED)
         for place, view in enumerate(views):
             db.execute(f"CREATE MATERIALIZED VIEW v{place} AS {view}")
@@ -159,7 +159,7 @@ def test_rows_that_come_after_the_end_are_late_for_everybody_or_nobody() -> None
     assert late(view) == late(view, *NEIGHBOURS)
 
 
-def shown(view: Callable[[Database], object], *views: str) -> object:
+def shown(view: Callable[[EmbeddedDatabase], object], *views: str) -> object:
     db = database(*views)
     statements_between(db)
     return view(db)

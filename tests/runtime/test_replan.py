@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sash.database import replan
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.testing.values import moment
 
 SECOND = 1_000_000
@@ -31,8 +31,8 @@ def rows(seed: int, count: int, keys: int, start: int = 0) -> list[tuple[object,
     return [(moment(max(ts, 0)), chance.randrange(keys), chance.randrange(10)) for ts in at]
 
 
-def play(sql: str, expiry: str, parts: list[dict[str, list[tuple[object, ...]]]], other: str = "w") -> tuple[Database, pa.Table]:
-    db = Database(expiry=expiry)
+def play(sql: str, expiry: str, parts: list[dict[str, list[tuple[object, ...]]]], other: str = "w") -> tuple[EmbeddedDatabase, pa.Table]:
+    db = EmbeddedDatabase(expiry=expiry)
     db.execute(f"{STREAMS} CREATE MATERIALIZED VIEW v AS {sql}; CREATE MATERIALIZED VIEW `{other}` AS SELECT k FROM a {R} WHERE v > 8")
     for part in parts:
         for start in range(0, max(map(len, part.values())), 500):

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sash.cli.main import main
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError
 from sash.runtime.sketch import Sketch
 from sash.testing.values import moment
@@ -46,8 +46,8 @@ def rows(every: int, keys: int) -> list[tuple[object, ...]]:
     return [(moment(at * SECOND // 10), chance.randrange(keys), chance.choice("xyz")) for at in range(0, 600, every)]
 
 
-def running() -> Database:
-    db = Database()
+def running() -> EmbeddedDatabase:
+    db = EmbeddedDatabase()
     db.execute(JOB)
     db.push("a", rows(1, 30))
     db.push("b", rows(5, 30))
@@ -62,7 +62,7 @@ def test_rates_and_values_of_streams() -> None:
 
 def test_rows_that_leave_a_negation_early() -> None:
     """Four rows of key 1 go when a row of it comes on the right; three come back, and go in their time with the five of key 0."""
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(JOB)
     db.push("a", [(moment(second * SECOND), second % 2, "x") for second in range(10)])
     db.push("b", [(moment(9 * SECOND), 1, "x")])

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError
 from sash.runtime.shard import Shard
 
@@ -47,7 +47,7 @@ def together(*works: Callable[[], object]) -> None:
         raise failures[0]
 
 
-def connected() -> Database:
+def connected() -> EmbeddedDatabase:
     db = sash.connect()
     db.execute(SQL)
     return db
@@ -57,7 +57,7 @@ def rows(number: int, push: int) -> list[tuple[int, str, int]]:
     return [(push + 1, f"bidder {(number * 7 + row) % 11}", row) for row in range(ROWS)]
 
 
-def pusher(db: Database, number: int) -> Callable[[], None]:
+def pusher(db: EmbeddedDatabase, number: int) -> Callable[[], None]:
     def push() -> None:
         for one in range(PUSHES):
             db.push("bids", rows(number, one))
@@ -65,14 +65,14 @@ def pusher(db: Database, number: int) -> Callable[[], None]:
     return push
 
 
-def pushed_alone() -> Database:
+def pushed_alone() -> EmbeddedDatabase:
     db = connected()
     for number in range(PUSHERS):
         pusher(db, number)()
     return db
 
 
-def changelog(db: Database, view: str) -> list[dict[str, Any]]:
+def changelog(db: EmbeddedDatabase, view: str) -> list[dict[str, Any]]:
     found = db.changes(view)
     ordered: list[dict[str, Any]] = found.sort_by([(name, "ascending") for name in ("_ts", "_op", *found.column_names[2:])]).to_pylist()
     return ordered

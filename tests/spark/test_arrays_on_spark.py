@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, StringType
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 
 FILES = """
@@ -29,7 +29,7 @@ def test_arrays_are_keys_and_values_on_every_shard(spark: SparkSession, tmp_path
     (tmp_path / "s.jsonl").write_text("\n".join(LINES) + "\n")
     rows = [(datetime(1970, 1, 1, 0, 0, second), ["a", None] * second) for second in range(3)]
     spark.createDataFrame(rows, COLUMNS).coalesce(1).write.parquet(str(tmp_path / "in"))
-    embedded = Database(base=tmp_path)
+    embedded = EmbeddedDatabase(base=tmp_path)
     embedded.execute(FILES)
     embedded.run()
     db = SparkDatabase(spark, output=tmp_path / "out", shards=3, base=tmp_path)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from without_spark import Crash, connected, query_of
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.spark.arenas import arenas_on_this_machine, remove_arenas
@@ -41,7 +41,7 @@ def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Connect:
     return lambda sql, **options: connected(monkeypatch, tmp_path, sql, **options)
 
 
-def answer(db: SparkDatabase | Database, view: str) -> Counter[str]:
+def answer(db: SparkDatabase | EmbeddedDatabase, view: str) -> Counter[str]:
     return Counter(map(repr, db.view(view).to_pylist()))
 
 
@@ -51,8 +51,8 @@ def started(db: SparkDatabase) -> SparkDatabase:
     return db
 
 
-def reference(sql: str, rows: list[tuple[int, str, int]]) -> Database:
-    db = Database()
+def reference(sql: str, rows: list[tuple[int, str, int]]) -> EmbeddedDatabase:
+    db = EmbeddedDatabase()
     db.execute(sql)
     db.push("s", rows)
     return db
@@ -189,7 +189,7 @@ def test_a_view_with_code_of_the_user_goes_on_when_others_come(connect: Connect,
     """A job on record has another copy of the code, under the same name."""
     code = "CREATE MATERIALIZED VIEW code AS SELECT k, SUM(twice(v)) AS v, product(v) AS p FROM s [RANGE 20 SECONDS] GROUP BY k;"
 
-    def registered(db: SparkDatabase | Database, sql: str) -> SparkDatabase | Database:
+    def registered(db: SparkDatabase | EmbeddedDatabase, sql: str) -> SparkDatabase | EmbeddedDatabase:
         twice = lambda values: pc.multiply(values, 2)  # noqa: E731
         db.register("twice", twice, "INT", ["INT"])
         db.register("product", type("Product", (Product,), {}), "DOUBLE")
@@ -197,8 +197,8 @@ def test_a_view_with_code_of_the_user_goes_on_when_others_come(connect: Connect,
         return db
 
     rows = put(tmp_path, 1, 9)
-    whole = registered(Database(), f"{S};{code}")
-    assert isinstance(whole, Database)
+    whole = registered(EmbeddedDatabase(), f"{S};{code}")
+    assert isinstance(whole, EmbeddedDatabase)
     whole.push("s", rows)
     db = registered(connect(""), FILES + code)
     assert isinstance(db, SparkDatabase)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from without_spark import AtOnce, connected, query_of
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.sources.listing import SourceFile
@@ -51,7 +51,7 @@ def played(patch: pytest.MonkeyPatch, folder: Path, numbers: range, db: SparkDat
 
 
 def embedded(numbers: range) -> pa.Table:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(f"{STREAM};\n{VIEW}")
     for number in numbers:
         db.push("s", rows(number))
@@ -59,7 +59,7 @@ def embedded(numbers: range) -> pa.Table:
 
 
 def embedded_answer(count: int) -> list[dict[str, Any]]:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(f"{STREAM};\n{VIEW}")
     for number in range(count):
         db.push("s", rows(number))
@@ -112,7 +112,7 @@ def test_the_files_of_a_run_to_the_end_are_few(monkeypatch: pytest.MonkeyPatch, 
     db = connected(monkeypatch, tmp_path, SQL, batch_rows=3)
     db.run()
     assert len(files(tmp_path)) == 1
-    whole = Database(base=tmp_path)
+    whole = EmbeddedDatabase(base=tmp_path)
     whole.execute(SQL)
     whole.run()
     assert in_order(changes(tmp_path)) == in_order(whole.changes("a"))
@@ -303,7 +303,7 @@ def test_a_list_of_files_that_is_lost_is_an_error_though_the_files_were_archived
 
 
 def test_a_new_file_costs_the_same_however_many_were_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Database(base=tmp_path)
+    stream = EmbeddedDatabase(base=tmp_path)
     stream.execute(SQL)
     spec = stream.catalog.streams["s"]
     (tmp_path / "s").mkdir()

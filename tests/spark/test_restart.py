@@ -12,7 +12,7 @@ import pytest
 from test_outputs import often
 from without_spark import AtOnce, connected, query_of
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.schema import SECOND
 from sash.spark import folding, tidying
@@ -45,8 +45,8 @@ def said(db: SparkDatabase, numbers: range) -> None:
         query_of(db).processAllAvailable()
 
 
-def embedded(count: int) -> Database:
-    db = Database()
+def embedded(count: int) -> EmbeddedDatabase:
+    db = EmbeddedDatabase()
     db.execute(f"{STREAM};\n{REST}")
     db.push("s", ROWS)
     for number in range(count):

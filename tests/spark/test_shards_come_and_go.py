@@ -15,7 +15,7 @@ import pytest
 from test_law import cell
 from without_spark import Crash, connected, query_of
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.schema import BEGINNING
 from sash.testing.tables import Change, from_arrow
 from shapes import SHAPES, STREAMS, Shape, make_rows
@@ -54,7 +54,7 @@ class Run:
         self.beginning = with_files(STREAMS) + SELLERS + "\n".join(shape.sql for shape in shapes[:2])
         for name in NAMES:
             (folder / name).mkdir()
-        self.whole = Database()
+        self.whole = EmbeddedDatabase()
         self.whole.execute(STREAMS + SELLERS + "\n".join(shape.sql for shape in shapes))
         self.restart()
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from test_law import write_job
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.testing.comparing import assert_same
 from sash.testing.tables import Change, from_arrow
@@ -30,7 +30,7 @@ WAYS = (
 
 @pytest.fixture(scope="module")
 def expected() -> dict[str, list[Change]]:
-    db = Database()
+    db = EmbeddedDatabase()
     db.execute(STREAMS + VIEWS)
     for name in ("sellers", "bids", "asks", "quiet"):
         db.push(name, ROWS[name])
@@ -88,7 +88,7 @@ def test_a_schedule_may_change_while_a_job_runs(spark: SparkSession, tmp_path: P
         CREATE MATERIALIZED VIEW a AS SELECT k, COUNT(*) AS n FROM s [RANGE 5 SECONDS] GROUP BY k;
         CREATE MATERIALIZED VIEW b AS SELECT DISTINCT k FROM s [RANGE 3 SECONDS];
     """)
-    embedded = Database()
+    embedded = EmbeddedDatabase()
     embedded.execute("""
         CREATE STREAM s (ts TIMESTAMP, k INT) TIMESTAMP BY ts;
         CREATE MATERIALIZED VIEW a AS SELECT k, COUNT(*) AS n FROM s [RANGE 5 SECONDS] GROUP BY k;

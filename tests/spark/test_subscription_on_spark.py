@@ -10,7 +10,7 @@ import pytest
 from test_outputs import embedded, in_order, often, played, put, settled
 from without_spark import connected, query_of
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError
 from sash.spark.subscription import Subscription
 
@@ -89,7 +89,7 @@ def test_late_and_dead_rows_can_be_read_as_embedded(monkeypatch: pytest.MonkeyPa
             file.write(f"{number},late,{number}\nx,dead,{number}\n")
         query_of(db).processAllAvailable()
     settled(db)
-    whole = Database(base=tmp_path)
+    whole = EmbeddedDatabase(base=tmp_path)
     whole.execute(sql)
     whole.run()
     for kind in ("late", "dead"):

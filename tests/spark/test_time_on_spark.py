@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 
 JOB = """
@@ -22,7 +22,7 @@ FIRST = ("2024-05-01 12:00:30", "2024-05-01 12:02:00")
 SECOND = ("2024-05-01 12:05:00", "2024-05-02 00:00:00")
 
 
-def answers(db: Database | SparkDatabase) -> dict[str, list[dict[str, object]]]:
+def answers(db: EmbeddedDatabase | SparkDatabase) -> dict[str, list[dict[str, object]]]:
     return {name: sorted(db.view(name).to_pylist(), key=str) for name in VIEWS}
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 import sash.cli.main
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.spark.listener import MetricsListener
 
@@ -35,7 +35,7 @@ def by_kind(metrics: dict[str, Any]) -> dict[str, list[int]]:
     return found
 
 
-def analyzed(db: Database | SparkDatabase, view: str) -> tuple[list[tuple[str, str]], list[str]]:
+def analyzed(db: EmbeddedDatabase | SparkDatabase, view: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Of EXPLAIN ANALYZE: rates and rows kept that were counted, and what is known of the streams."""
     _, table, streams = "\n".join((db.execute(f"EXPLAIN ANALYZE VIEW {view}") or {})["plan"].to_pylist()).split("\n\n")
     heads, *lines = table.splitlines()
@@ -46,7 +46,7 @@ def analyzed(db: Database | SparkDatabase, view: str) -> tuple[list[tuple[str, s
 
 def test_progress_and_listener_tell_what_was_done(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path)
-    embedded = Database(base=tmp_path)
+    embedded = EmbeddedDatabase(base=tmp_path)
     embedded.execute(JOB + SLOW)
     embedded.run()
     told: dict[int, tuple[Row, dict[str, Any]]] = {}

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from test_law import write_job
 
 from sash.database import replan
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.plan.nodes import Plan
 from sash.plan.statistics import Statistics
@@ -85,7 +85,7 @@ def try_another(db: SparkDatabase) -> View:
 
 
 def test_a_restart_or_a_statement_ends_a_trial(spark: SparkSession, tmp_path: Path) -> None:
-    embedded = Database()
+    embedded = EmbeddedDatabase()
     embedded.execute(STREAM)
     for number, part in enumerate(PARTS):
         embedded.push("s", part)

@@ -13,7 +13,7 @@ from jobs import JOB, VIEWS, write_files
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, round, timestamp_micros
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 
@@ -26,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def embedded(folder: Path) -> Database:
-    db = Database(base=folder)
+def embedded(folder: Path) -> EmbeddedDatabase:
+    db = EmbeddedDatabase(base=folder)
     db.execute(JOB)
     db.run()
     return db
@@ -44,7 +44,7 @@ def rows_in(metrics: dict[str, Any], name: str) -> int:
 
 @pytest.mark.parametrize(("shards", "batch_rows"), [(1, None), (3, 97)])
 def test_spark_gives_what_the_embedded_engine_gives(
-    spark: SparkSession, folder: Path, embedded: Database, tmp_path: Path, shards: int, batch_rows: int | None
+    spark: SparkSession, folder: Path, embedded: EmbeddedDatabase, tmp_path: Path, shards: int, batch_rows: int | None
 ) -> None:
     db = SparkDatabase(spark, output=tmp_path / "out", shards=shards, batch_rows=batch_rows, base=folder)
     db.execute(JOB)
@@ -68,7 +68,7 @@ def test_spark_gives_what_the_embedded_engine_gives(
 
 def test_until_cuts_the_changes(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     until = 150_000_000
-    embedded = Database(base=folder)
+    embedded = EmbeddedDatabase(base=folder)
     embedded.execute(JOB)
     embedded.run(until)
     db = SparkDatabase(spark, output=tmp_path / "out", shards=2, batch_rows=100, base=folder, until=until)
@@ -93,7 +93,7 @@ def connections(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def test_a_dataframe_is_a_stream(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    embedded = Database(base=folder)
+    embedded = EmbeddedDatabase(base=folder)
     embedded.execute(STREAM.replace(";", " WITH (format = 'csv', path = 'conn', header = 'true');", 1))
     embedded.run()
     db = SparkDatabase(spark, output=tmp_path / "out", shards=2)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 
 STREAM = """
@@ -34,8 +34,8 @@ def put(folder: Path, number: int) -> None:
     hidden.rename(folder / f"s/{number}.csv")
 
 
-def embedded() -> Database:
-    db = Database()
+def embedded() -> EmbeddedDatabase:
+    db = EmbeddedDatabase()
     db.execute(STREAM)
     for number, part in enumerate(PARTS):
         db.push("s", part)
@@ -85,9 +85,9 @@ NAMES = "CREATE MATERIALIZED VIEW names AS SELECT t.name, COUNT(*) AS n FROM s [
 MORE = "CREATE MATERIALIZED VIEW more AS SELECT t.name, MAX(s.v) AS v FROM s [RANGE 7 SECONDS] s JOIN t ON s.k = t.k GROUP BY t.name"
 
 
-def begun(spark: SparkSession, folder: Path) -> tuple[Database, SparkDatabase]:
+def begun(spark: SparkSession, folder: Path) -> tuple[EmbeddedDatabase, SparkDatabase]:
     """An engine in this process that has the statements, and one that runs over the first part."""
-    reference = Database()
+    reference = EmbeddedDatabase()
     reference.execute(STREAM)
     put(folder, 0)
     db = connected(spark, folder)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SqlError
 
 
 @pytest.fixture
-def db() -> Database:
+def db() -> EmbeddedDatabase:
     db = sash.connect()
     db.execute("CREATE TABLE t (a TIMESTAMP, b TIMESTAMP, d DATE, e DATE, n INT)")
     db.execute("INSERT INTO t VALUES ('2024-01-03 12:00:00', '2024-01-01 00:00:00', '2024-01-03', '2024-01-01', 2)")
@@ -43,7 +43,7 @@ def db() -> Database:
         ("UNIX_MICROS(a) - UNIX_MICROS(b) = 216000000000", True),
     ],
 )
-def test_lengths_are_compared_and_move_times(db: Database, condition: str, expected: bool | None) -> None:
+def test_lengths_are_compared_and_move_times(db: EmbeddedDatabase, condition: str, expected: bool | None) -> None:
     db.execute(f"CREATE MATERIALIZED VIEW v AS SELECT {condition} AS x FROM t")
     assert db.view("v").to_pylist() == [{"x": expected}]
 
@@ -74,13 +74,13 @@ def test_lengths_are_compared_and_move_times(db: Database, condition: str, expec
         "SELECT * FROM (VALUES (INTERVAL 1 DAY)) v",
     ],
 )
-def test_a_length_of_time_is_no_number(db: Database, query: str) -> None:
+def test_a_length_of_time_is_no_number(db: EmbeddedDatabase, query: str) -> None:
     """It was one of microseconds: d - DATE '2023-12-31' > 1 held for every later date."""
     with pytest.raises(SqlError, match=r"is not a value here; compare it with an INTERVAL, or count: DATEDIFF.* TIMESTAMPDIFF") as told:
         db.execute(f"CREATE MATERIALIZED VIEW v AS {query}")
     assert told.value.place is not None
 
 
-def test_series_of_times_go_by_a_length(db: Database) -> None:
+def test_series_of_times_go_by_a_length(db: EmbeddedDatabase) -> None:
     db.execute("CREATE MATERIALIZED VIEW v AS SELECT COUNT(*) AS n FROM t, GENERATE_SERIES(t.b, t.a, INTERVAL 12 HOURS) AS g(x)")
     assert db.view("v").to_pylist() == [{"n": 6}]

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 
 TABLE = "CREATE TABLE t (id INT, ts TIMESTAMP, day DATE, n BIGINT, k INT, x DOUBLE, d DECIMAL(38, 10))"
 EPOCH = datetime(1970, 1, 1)
@@ -60,7 +60,7 @@ def instants(rows: list[tuple[object, ...]], chance: random.Random) -> list[int]
     return sorted(chance.sample(sorted(instant for instant in near if instant > 0), 50))
 
 
-def answer(db: Database) -> list[dict[str, Any]]:
+def answer(db: EmbeddedDatabase) -> list[dict[str, Any]]:
     return sorted(db.view("v").to_pylist(), key=lambda row: int(row["id"]))
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deep import FRAMES
 from sash.errors import SashError, SqlError
 from sash.planner.job import Job
@@ -50,8 +50,8 @@ REFUSED = {
 }  # fmt: skip
 
 
-def database() -> Database:
-    db = Database()
+def database() -> EmbeddedDatabase:
+    db = EmbeddedDatabase()
     db.execute("CREATE STREAM a (ts TIMESTAMP, x INT, s STRING) TIMESTAMP BY ts")
     return db
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from sash.cli.job_file import load
 from sash.cli.report import instant_text, line, summary
 from sash.database.answer import Answer
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.generate import TRAFFIC_VIEWS, generate
 from sash.runtime.progress import Progress
 
@@ -103,7 +103,7 @@ def _on_spark(job: Path, batch_rows: int, console: Console) -> Stage:
 
 
 def _embedded(job: Path, batch_rows: int, console: Console) -> Stage:
-    db = Database(base=job.parent)
+    db = EmbeddedDatabase(base=job.parent)
     load(db, job)
     with Stage(console, db.view) as stage:
         db.run(batch_rows=batch_rows, on_batch=lambda host: stage(host.progress))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from sash.cli.job_file import load
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 
 
 def explain_job(job: Path, *, is_analyze: bool = False) -> str:
     """With `is_analyze` the job is run first, in this process."""
-    db = Database(base=job.resolve().parent)
+    db = EmbeddedDatabase(base=job.resolve().parent)
     load(db, job)
     if is_analyze:
         db.run()

@@ -12,8 +12,8 @@ from sash.cli.files import ChangeFiles
 from sash.cli.job_file import load
 from sash.cli.lost import Failure, Unreadable, counts, failure_lines, is_all_unreadable
 from sash.cli.report import Report, summary
-from sash.database.embedded import Database, parse_instant
-from sash.database.statements import Declarations
+from sash.database.embedded import EmbeddedDatabase, parse_instant
+from sash.database.statements import StatementExecutor
 from sash.errors import SashError
 from sash.runtime.embedded import EmbeddedHost
 
@@ -50,7 +50,7 @@ def run_embedded(options: RunOptions) -> None:
     for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
         if value is not None:
             raise SashError(f"{name} needs --engine spark")
-    db = Database(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False, history="all")
+    db = EmbeddedDatabase(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False, history="all")
     load(db, options.job)
     _check_sources(db)
     with Report() as report, ChangeFiles(options.output, db.job()) as files:
@@ -96,7 +96,7 @@ def run_on_spark(options: RunOptions) -> None:
     _tell(report, options, unreadable, failures)
 
 
-def _check_sources(db: Declarations) -> None:
+def _check_sources(db: StatementExecutor) -> None:
     for stream in db.catalog.streams.values():
         if stream.option("path") is None and not stream.is_table:
             raise SashError(

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sash.database.answer import Answer
 from sash.database.replan import Replanner
-from sash.database.statements import Declarations
+from sash.database.statements import StatementExecutor
 from sash.database.subscription import Subscription
 from sash.database.tables import TableRows, changed_rows
 from sash.errors import SashError
@@ -69,7 +69,7 @@ def moment(instant: int) -> datetime:
     return datetime(1970, 1, 1) + timedelta(microseconds=instant)
 
 
-class Database(Declarations):
+class EmbeddedDatabase(StatementExecutor):
     """An engine in this process."""
 
     def __init__(
@@ -182,7 +182,7 @@ class Database(Declarations):
             self.turns.close()
             self._host = None
 
-    def __enter__(self) -> Database:
+    def __enter__(self) -> EmbeddedDatabase:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

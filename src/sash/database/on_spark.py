@@ -20,7 +20,7 @@ import pyarrow as pa
 from sash.database.answer import Answer
 from sash.database.embedded import parse_instant
 from sash.database.replan import Replanner
-from sash.database.statements import Declarations
+from sash.database.statements import StatementExecutor
 from sash.database.tables import TableRows, changed_rows
 from sash.errors import SashError
 from sash.operators.spec import PortSpec, parts
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 
-class SparkDatabase(Declarations):
+class SparkDatabase(StatementExecutor):
     """Views on a SparkSession. While a query runs, CREATE and DROP take effect between two of its batches."""
 
     def __init__(

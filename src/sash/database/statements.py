@@ -53,7 +53,7 @@ from sash.turns import Turns, in_turn
 SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for that
 
 
-class Declarations(ABC):
+class StatementExecutor(ABC):
     """A catalog and the statements that change it."""
 
     def __init__(self, base: Path, expiry: str = "auto", schedule: str = "auto") -> None:

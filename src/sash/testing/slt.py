@@ -28,7 +28,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError, choices
 from sash.plan.streams import StreamSpec
 from sash.schema import BEGINNING, Schema
@@ -72,7 +72,7 @@ class SltJob:
         self.checks = 0
         self._batch_rows = batch_rows
         self._clock = FakeClock()
-        self._db = Database(clock=self._clock, expiry=expiry)
+        self._db = EmbeddedDatabase(clock=self._clock, expiry=expiry)
         self._statements: list[str] = []
         self._pushed: dict[str, list[Sequence[object]]] = defaultdict(list)
         self._advanced = BEGINNING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.plan.explain import explain
 from sash.plan.nodes import Plan
 from sash.plan.rules.candidates import candidates
@@ -37,13 +37,13 @@ QUERIES = {
 }  # fmt: skip
 
 
-def bound(sql: str) -> tuple[Database, Plan]:
-    db = Database()
+def bound(sql: str) -> tuple[EmbeddedDatabase, Plan]:
+    db = EmbeddedDatabase()
     db.execute(f"{STREAMS} CREATE VIEW v AS {sql}")
     return db, db.catalog.views["v"].plan
 
 
-def run(db: Database, choice: Choice, expiry: Expiry, rows: dict[str, list[tuple[object, ...]]]) -> list[Change]:
+def run(db: EmbeddedDatabase, choice: Choice, expiry: Expiry, rows: dict[str, list[tuple[object, ...]]]) -> list[Change]:
     job = plan_job(db.catalog.streams, {"v": choice}, 1, expiry)
     host = EmbeddedHost(job)
     for stream in sorted(job.streams, key=lambda stream: not stream.is_table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.plan.explain import explain
 from sash.plan.nodes import Plan
 from sash.plan.rules.push_filters import push_filters
@@ -51,13 +51,13 @@ FILTERS: dict[str, tuple[list[str], list[str]]] = {
 }  # fmt: skip
 
 
-def bound(sql: str) -> tuple[Database, Plan]:
-    db = Database()
+def bound(sql: str) -> tuple[EmbeddedDatabase, Plan]:
+    db = EmbeddedDatabase()
     db.execute(f"{STREAMS} CREATE VIEW v AS {sql}")
     return db, db.catalog.views["v"].plan
 
 
-def run(db: Database, plan: Plan, rows: dict[str, list[tuple[object, ...]]]) -> list[Change]:
+def run(db: EmbeddedDatabase, plan: Plan, rows: dict[str, list[tuple[object, ...]]]) -> list[Change]:
     job = plan_job(db.catalog.streams, {"v": plan}, 1)
     host = EmbeddedHost(job)
     for stream in job.streams:

@@ -37,6 +37,10 @@ class LateRowsWarning(UserWarning):
     """Rows of a stream came too late; it is told once for every stream."""
 
 
+class LostWorkerWarning(UserWarning):
+    """A query was begun again, as one of its processes had died."""
+
+
 class SqlError(SashError):
     """A mistake in SQL text; `start` is the offset of the first wrong character, `end` one past the last."""
 

@@ -17,6 +17,7 @@ from sash.plan.streams import StreamSpec
 from sash.plan.times import ASKED, Time
 from sash.planner.job import Job
 from sash.runtime.global_clock import ToldTime
+from sash.runtime.instants import Instants
 from sash.runtime.lateness import Limits
 from sash.runtime.packets import Packet
 from sash.runtime.stream_clock import StreamClock, note_advance, note_partitions, note_rows
@@ -131,6 +132,10 @@ class Clocks:
         """What is shown of a view that lives in this time."""
         return self._limited(self._times[time].clock)
 
+    def instants(self) -> dict[Time, Instants]:
+        """Of every time that a view lives in; nothing after the limit is shown."""
+        return {time: Instants(self._shown(own.now), self.final_before(time)) for time, own in self._times.items()}
+
     def presents(self) -> dict[Time, int]:
         """The last instant of every time that is final."""
         return {time: self.final_before(time) - 1 for time in self._times}
@@ -171,9 +176,11 @@ class Clocks:
         if facts.get("advance") is not None:
             self._advance(packet.name, int(facts["advance"]), facts.get("partitions"), facts.get("unread", ()))
         if facts.get("end"):
-            self._end({time: time.last for time in self._times.values()}, facts.get("unread", ()))
+            limit = self._limit
+            lasts = {time: time.last if limit is None else limit for time in self._times.values()}
+            self._end(lasts, facts.get("unread", ()))
         if facts.get("look"):
-            self._end({time: time.now for time in self._times.values()}, ())
+            self._end({time: self._shown(time.now) for time in self._times.values()}, ())
         return bool(facts.get("end") or facts.get("look"))
 
     def knowledge(self) -> dict[str, dict[str, Any]]:
@@ -222,16 +229,23 @@ class Clocks:
             note_advance(self._arena.scope("streams").scope(name), clock)
 
     def _end(self, lasts: Mapping[StreamsTime, int], unread: Iterable[str]) -> None:
-        """Make everything final: what lives in a time up to its last instant, or all up to the limit.
+        """Make everything final: what lives in a time up to its last instant.
 
         For all streams it is then the latest of all instants: what comes later with an earlier one is late.
         """
-        limit = int(self._registers[LIMIT]) - 1 if self._registers[HAS_LIMIT] else None
         for time, last in lasts.items():
-            time.finish(last if limit is None else limit)
-        greatest = int(self._registers[GREATEST]) if limit is None else limit
+            time.finish(last)
+        greatest = int(self._registers[GREATEST]) if self._limit is None else self._limit
         if greatest > BEGINNING:
             self._advance_all(greatest + 1, unread)
+
+    @property
+    def _limit(self) -> int | None:
+        """The last instant that is shown, if there is one."""
+        return int(self._registers[LIMIT]) - 1 if self._registers[HAS_LIMIT] else None
+
+    def _shown(self, now: int) -> int:
+        return now if self._limit is None else min(now, self._limit)
 
     def _limited(self, clock: int) -> int:
         return min(clock, int(self._registers[LIMIT])) if self._registers[HAS_LIMIT] else clock

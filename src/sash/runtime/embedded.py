@@ -22,12 +22,13 @@ from sash.runtime.batch_log import BatchLog
 from sash.runtime.change_log import ChangeLog
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, History
+from sash.runtime.instants import Instants
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
-from sash.runtime.packing import NO_DEAD, pack_split, part, to_everyone
+from sash.runtime.packing import DEAD_SCHEMA, NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
@@ -206,6 +207,28 @@ class EmbeddedHost:
         """The answer of a view as far as it is final."""
         return self.views[name].kept.live.rows()
 
+    def answer(self, name: str) -> tuple[pa.Table, Instants]:
+        """The answer of a view over all rows taken in so far, and at which instant it is."""
+        return self.view(name), self._shard.instants()[self.views[name].view.time]
+
+    def final_answer(self, name: str) -> tuple[pa.Table, Instants]:
+        """The same, as far as it is final."""
+        return self.final(name), self._shard.instants()[self.views[name].view.time]
+
+    def complete_since(self, name: str) -> int | None:
+        """From when on a view is right for all rows that ever came; None: never."""
+        return self.views[name].complete_since
+
+    def lost(self, stream: StreamSpec, cargo: Cargo) -> pa.Table:
+        """The rows of a stream that were late, or the letters for those that could not be read: the newest, as far as kept."""
+        logs, schema = (self.late, stream.schema.arrow) if cargo is Cargo.LATE else (self.dead, DEAD_SCHEMA)
+        return pa.Table.from_batches(logs[stream.name].batches() if stream.name in logs else [], schema)
+
+    @property
+    def is_finished(self) -> bool:
+        """Was the end of the input the last that came?"""
+        return self.progress.is_end
+
     @property
     def state_bytes(self) -> int:
         """Of operators, ports and answers."""
@@ -249,6 +272,7 @@ class EmbeddedHost:
 
     def end(self, until: int | None = None, unread: Sequence[str] = ()) -> None:
         self.step(self._control({"end": 1, "until": until, "unread": list(unread)}))
+        self.progress = replace(self.progress, is_end=True)
 
     def tell(self, now: int) -> None:
         """It is now this instant, for those who ask for the time and read no stream."""

@@ -16,12 +16,14 @@ from sash.operators.expiry.input_expire import InputExpire
 from sash.operators.spec import PortSpec, Spec, beginning, below, parts
 from sash.operators.streams.emit import Emit
 from sash.plan.streams import Stamp, StreamSpec
+from sash.plan.times import Time
 from sash.planner.job import Job, Port, View, time_of
 from sash.planner.lookback import Lookbacks, kept_for, lookbacks
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
 from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph
+from sash.runtime.instants import Instants
 from sash.runtime.intake import Intake
 from sash.runtime.late_rows import late_rows
 from sash.runtime.lateness import Limits
@@ -286,6 +288,10 @@ class Shard:
     def now_of(self, spec: Spec) -> int:
         """Where the time of a view is."""
         return self._clocks.time(time_of(spec)).now
+
+    def instants(self) -> dict[Time, Instants]:
+        """Of every time that a view lives in: where it is, and what is final."""
+        return self._clocks.instants()
 
     def final_before(self, spec: Spec) -> int:
         """All before it is final for a view."""

@@ -28,11 +28,14 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from sash.errors import SashError, choices
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
+from sash.plan.times import Time
 from sash.planner.explain import Counts
 from sash.planner.job import Job, View
 from sash.planner.lookback import horizon
 from sash.planner.read_plan import Code
-from sash.runtime.history_limit import ALL, DEFAULT, History
+from sash.runtime.history_limit import ALL, DEFAULT
+from sash.runtime.history_limit import History as HistoryLimit
+from sash.runtime.instants import Instants, told_instants
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet, changes_schema
@@ -58,7 +61,7 @@ from sash.spark.kafka import KafkaStream
 from sash.spark.lasting import LastingQuery
 from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
-from sash.spark.offsets import offset_of, spark_folder
+from sash.spark.offsets import identity_of, offset_of, spark_folder
 from sash.spark.outputs import output_name, write_answer
 from sash.spark.pipeline import collected, configured, look, on_workers, streaming
 from sash.spark.placed_frames import kafka_stream
@@ -68,6 +71,7 @@ from sash.spark.settings import Settings
 from sash.spark.shard_task import JOB, STAGE, MakeEngine
 from sash.spark.stage import looking_stage, stage
 from sash.spark.starting import started
+from sash.spark.store import History
 from sash.spark.subscription import Subscription
 from sash.spark.tidying import Tidying
 from sash.spark.trials import shown
@@ -89,7 +93,7 @@ class SparkHost:
         output: Path | str | None = None, batch_rows: int | None = None, flush: bool = True, until: int | None = None,
         on_progress: Callable[[Progress], None] | None = None, *, on_metrics: OnMetrics | None = None, observe: bool = False,
         frames: Mapping[str, DataFrame] | None = None, make_engine: MakeEngine = Shard, code: Code | None = None,
-        early: Sequence[tuple[str, pa.RecordBatch]] = (), history: History | None = None,
+        early: Sequence[tuple[str, pa.RecordBatch]] = (), history: HistoryLimit | None = None,
     ) -> None:
         self.job = job
         self.progress = Progress()
@@ -118,6 +122,7 @@ class SparkHost:
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
         self._started = self._told = 0.0
         self._idle = IdleRule(job.streams, 0)
+        self._instants: dict[Time, Instants] = {}
         self._is_closed = False
         self._number = 0  # of the version of the job that runs
         self._awaited = 0  # the version that somebody may want to wait for
@@ -232,10 +237,10 @@ class SparkHost:
         with self._explained():
             self._query.processAllAvailable()
 
-    def advance(self, now: int) -> None:
-        """Time moves on, without rows."""
+    def advance(self, now: int, stream: str = "") -> None:
+        """Time moves on, without rows: that of a stream, or of all."""
         self._check_alive()
-        self._checkpoint.ask({"advance": now})
+        self._checkpoint.ask({"advance": now, "stream": stream} if stream else {"advance": now})
 
     def change_table(self, name: str, change: pa.RecordBatch) -> None:
         """Rows of a table come or go, by weight, where the input is when the next batch begins."""
@@ -298,16 +303,35 @@ class SparkHost:
 
     def view(self, name: str) -> pa.Table:
         """The answer of a view over all rows taken in so far, final or not."""
-        self._view(name)
+        return self.answer(name)[0]
+
+    def answer(self, name: str) -> tuple[pa.Table, Instants]:
+        """The same, and at which instant it is."""
+        view = self._view(name)
         self._check_alive()
         with self._explained(), self._between_batches:
-            return self._live()[name].rows(self._ahead(name))
+            return self._live()[name].rows(self._ahead(name)), self._instants_of(view)
 
     def final(self, name: str) -> pa.Table:
         """The answer of a view as far as it is final."""
-        self._view(name)
+        return self.final_answer(name)[0]
+
+    def final_answer(self, name: str) -> tuple[pa.Table, Instants]:
+        """The same, and up to which instant that is."""
+        view = self._view(name)
         with self._between_batches:
-            return self._live()[name].rows()
+            return self._live()[name].rows(), self._instants_of(view)
+
+    def complete_since(self, name: str) -> int | None:
+        """From when on a view is right for all rows that ever came; None: never."""
+        return self.ledger.complete_since(name)
+
+    def changes_since(self, name: str) -> int:
+        """The instant from which on every change of a view is kept."""
+        view = self._view(name)
+        with self._between_batches:
+            since = self.ledger.manifest.kept(output_name(name, Cargo.CHANGES)).complete_from
+            return self._instants_of(view).final_before if since is None else since
 
     def changes(self, name: str) -> DataFrame:
         """The changelog of a view, as a streaming DataFrame."""
@@ -323,10 +347,11 @@ class SparkHost:
         last, came = self.ledger.manifest.batch, self.ledger.came
         return Subscription(changelog, schema, last, came, lambda: not self._is_closed, timeout)
 
-    def write_final(self, present: Callable[[str, pa.Table], pa.Table]) -> None:
-        """Write the answer of every view, as it is presented, to its file."""
+    def write_final(self, present: Callable[[str, pa.Table], pa.Table], folder: Path | str | None = None) -> None:
+        """Write the answer of every view, as it is presented, to its file, beside the changes or elsewhere."""
+        target = self._settings.output if folder is None else Folder.of(folder)
         for view in shown(self.job):
-            write_answer(self._settings.output, view, present(view.name, self.final(view.name)))
+            write_answer(target, view, present(view.name, self.final(view.name)))
 
     def _open(self, folder: SealedFolder, base: Path, early: int) -> Checkpoint:
         """Mistakes of the user come out here, before anything starts."""
@@ -354,7 +379,7 @@ class SparkHost:
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
         self.ledger.open(self._committed, self.job)
-        self._answers.live = {}
+        self._answers.live, self._instants = {}, {}
 
     def _job_of_next_batch(self) -> tuple[int, Job]:
         """The version of the job that runs next, which need not be the newest."""
@@ -385,6 +410,14 @@ class SparkHost:
                     raise failure if query is not None and failure is not None else SashError("the query was stopped")
                 with self._adopted:
                     self._adopted.wait(POLL)
+
+    def _instants_of(self, view: View) -> Instants:
+        """As the last batch told them, to this driver or to the one before."""
+        if not self._instants and self._version != BEFORE_ALL:
+            folder = self._settings.checkpoint
+            told = History(folder.child("shards", "1", "0"), partial(identity_of, folder)).answer(self._version)
+            self._instants = told_instants(told or ())
+        return self._instants.get(view.time, Instants())
 
     def _view(self, name: str) -> View:
         for view in shown(self.job):
@@ -470,6 +503,7 @@ class SparkHost:
             self._tidying.before_batch(batch, self.job, self._answers.live)
             self._adopt(max((fact.get(JOB) or 0 for fact in facts), default=0), batch, facts)
             self._answers.take(self.job, told)
+            self._instants = told_instants(told)
             now, rows = time.monotonic(), self.progress.rows
             self._watch.saw(told, facts, now - self._told)
             self._warnings.hear(told, self.job.streams)

@@ -15,13 +15,10 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from sash.errors import LostWorkerWarning
 from sash.spark.failures import is_lost
 
 LIVES = 4  # beginnings in a row without a batch that came to its end
-
-
-class LostWorkerWarning(UserWarning):
-    """A query was begun again, as one of its processes had died."""
 
 
 class LastingQuery:

@@ -62,6 +62,21 @@ class Kept:
     complete: int | None = BEGINNING  # from when on a view is right for all rows that ever came; None: never
     ended: int | None = None  # the batch in which the view went
 
+    @property
+    def complete_from(self) -> int | None:
+        """The instant from which on every change is kept; None where none has come since the history began.
+
+        An instant is final in one batch, so all that is dropped was before the first that is kept. A merged file may begin with
+        batches that are dropped: what its least instant is, of the others, nobody knows.
+        """
+        if self.since == BEFORE_ALL:
+            return BEGINNING
+        answer = self.answer(self.since)
+        if answer is not None and answer.greatest is not None:
+            return answer.greatest + 1
+        least = [part.least for part in self.parts if part.first > self.since and part.least is not None]
+        return min(least) if least else None if self.greatest is None else self.greatest + 1
+
     def answer(self, batch: int) -> Part | None:
         """The newest answer on record of this batch or an earlier one."""
         return max((answer for answer in self.answers if answer.last <= batch), key=lambda one: one.last, default=None)

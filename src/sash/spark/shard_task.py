@@ -18,6 +18,7 @@ from sash.errors import SashError
 from sash.operators.spec import Spec
 from sash.planner.job import Job
 from sash.planner.read_plan import Code
+from sash.runtime.instants import instants_packet
 from sash.runtime.metrics import totals
 from sash.runtime.packets import Cargo, Packet, facts_body, told_body
 from sash.runtime.packing import CHANGE, CHUNKS
@@ -220,12 +221,14 @@ class Keeper:
                 *made,
                 Packet(0, self.shard, Cargo.FACTS, METRICS, self.level, self.shard, body),
                 Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts),
-                *(self._partitions(engine, packets) if self.level == 1 and self.shard == 0 else ()),
+                *(self._times(engine, packets) if self.level == 1 and self.shard == 0 else ()),
             ]
         return made
 
-    def _partitions(self, engine: Shard, packets: list[Packet]) -> Iterator[Packet]:
-        """Who watches silent streams wants to know the clocks of partitions, and which of them had rows."""
+    def _times(self, engine: Shard, packets: list[Packet]) -> Iterator[Packet]:
+        """At which instants the answers are. Who watches silent streams wants to know the clocks of partitions, and which of
+        them had rows."""
+        yield instants_packet(self.shard, engine.instants())
         for stream, clocks in engine.partitions.items():
             splits = [packet.told() for packet in packets if packet.cargo is Cargo.SPLIT and packet.name == stream]
             heard = sorted({name for facts in splits for name in facts.get("partitions", ())})

@@ -1,0 +1,41 @@
+"""At which instant an answer is, and whether that instant is final.
+
+    now             the greatest timestamp seen, or the clock where that is later: where `view()` answers
+    final_before    all instants below it are final: they are in the changelog for good
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sash.plan.times import Time
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
+from sash.schema import BEGINNING
+
+INSTANTS = "instants"  # the name of what a shard tells of them
+
+
+@dataclass(frozen=True)
+class Instants:
+    """Of one time; both are BEGINNING before the first row."""
+
+    now: int = BEGINNING
+    final_before: int = BEGINNING
+
+    @property
+    def is_final(self) -> bool:
+        """Whether what is answered now is answered for good."""
+        return self.now < self.final_before
+
+
+def instants_packet(shard: int, instants: Mapping[Time, Instants]) -> Packet:
+    """What a shard tells the driver; all shards know the same."""
+    told = [[*time, one.now, one.final_before] for time, one in instants.items()]
+    return Packet(OUTSIDE, shard, Cargo.FACTS, INSTANTS, -1, shard, told_body({INSTANTS: told}))
+
+
+def told_instants(packets: Iterable[Packet]) -> dict[Time, Instants]:
+    """By time, as a batch told them; nothing where it did not."""
+    told = [packet.told() for packet in packets if packet.cargo is Cargo.FACTS and packet.name == INSTANTS]
+    return {tuple(streams): Instants(now, final) for one in told for *streams, now, final in one[INSTANTS]}

@@ -33,6 +33,10 @@ class Turns:
         self._refusal: tuple[str, str] | None = None
         self._is_closed = False
 
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Alone with the database."""
@@ -77,16 +81,20 @@ class Turns:
             self._is_at_work = False
 
     def close(self) -> None:
-        """Nobody has a turn any more; whoever waits is told."""
+        """Nobody has a turn any more; whoever waits is told. What failed can be closed, too."""
         with self._changed:
+            self._check_not_at_work()
             self._refusal, self._is_closed = self._refusal or ("the database is closed", "connect again"), True
             self._changed.notify_all()
 
     def check(self) -> None:
-        if self._is_at_work:  # by this thread: others wait for their turn
-            raise SashError("code that a query calls cannot use the database that calls it", "use a database of its own")
+        self._check_not_at_work()
         if self._refusal is not None:
             raise SashError(*self._refusal)
+
+    def _check_not_at_work(self) -> None:
+        if self._is_at_work:  # by this thread: others wait for their turn
+            raise SashError("code that a query calls cannot use the database that calls it", "use a database of its own")
 
     def notify(self) -> None:
         """Inside a turn: something that others wait for may have come."""

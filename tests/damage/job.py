@@ -238,7 +238,7 @@ def go_on(story: Story, folder: Path, happens: Happening = lambda moment, arenas
             db.execute(story.last)
         db.run()
         db.write_answers()
-        host = db._started()
+        host = db._running()
         for view in shown(host.job):
             told |= _told_of(db, host, folder, view.name)
         streams = [stream.name for stream in host.job.streams if not stream.is_table]
@@ -253,7 +253,7 @@ def _run_on(story: Story, folder: Path, happens: Happening) -> dict[str, str]:
     try:
         db.execute(story.after)
         db.start()
-        host, query = db._started(), query_of(db)
+        host, query = db._running(), query_of(db)
         arenas = arenas_on_this_machine(host._settings.arenas)
         with db.subscribe("counts", timeout=0) as subscription:
             _step(query)

@@ -128,7 +128,7 @@ def text(golden: Golden) -> str:
     db = EmbeddedDatabase()
     db.statistics = golden.statistics
     db.execute(f"{golden.declarations} CREATE MATERIALIZED VIEW v AS {golden.sql}")
-    plan = "\n".join((db.execute("EXPLAIN VIEW v") or {})["plan"].to_pylist())
+    plan = db.explain("v")
     rows = make_rows(golden.declarations)
     for name, part in rows.items():
         db.push(name, part)

@@ -163,7 +163,7 @@ def test_where_rows_leave_in_order_deques_are_chosen(name: str) -> None:
 
 def test_explain_names_them() -> None:
     db = connected(IN_ORDER["alone"])
-    text = "\n".join(row["plan"] for row in db.execute(f"EXPLAIN {IN_ORDER['alone']}").to_pylist())
+    text = db.explain(IN_ORDER["alone"])
     assert "OrderedGroupBy" in text and "deques of values that may be shown" in text
 
 

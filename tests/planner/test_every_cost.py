@@ -18,8 +18,6 @@ from sash.plan.windows import SHAPES, WindowShape
 from sash.planner.cost import Costs
 from sash.planner.estimates import Estimates
 from sash.schema import INT, Field, Schema
-from sash.sql.bind import bind
-from sash.sql.syntax.parse import parse_query_text
 
 STREAMS = """
 CREATE STREAM a (ts TIMESTAMP, x INT, y INT, l ARRAY<INT>) TIMESTAMP BY ts;
@@ -128,7 +126,7 @@ def test_a_join_as_of_costs_more_than_a_union() -> None:
 
 def price(db: EmbeddedDatabase, sql: str, operator: str) -> float:
     """The last column of the line that EXPLAIN has for an operator."""
-    _, table = db.explain(bind(parse_query_text(sql), db.catalog)).split("\n\n")
+    _, table = db.explain(sql).split("\n\n")
     return next(float(line.split()[-1].replace(",", "")) for line in table.splitlines() if operator in line.split())
 
 

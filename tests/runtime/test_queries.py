@@ -91,9 +91,9 @@ def test_parts_are_shared() -> None:
     shown = db.execute("SHOW QUERIES").to_pylist()
     assert [(row["name"], row["shared_with"]) for row in shown] == [("a", "b"), ("b", "a")]
     assert shown[0]["own"] == 0 and 0 < shown[1]["own"] < shown[1]["operators"]
-    plan = "\n".join(db.execute("EXPLAIN VIEW b").column("plan").to_pylist())
+    plan = db.explain("b")
     assert "GroupBy  with: a" in plan and "Filter  with" not in plan
-    assert "GroupBy  with: a, b" in "\n".join(db.execute(f"EXPLAIN {COUNTS}").column("plan").to_pylist())
+    assert "GroupBy  with: a, b" in db.explain(COUNTS)
 
 
 def test_dropping_the_last_user_frees_the_state() -> None:
@@ -160,7 +160,7 @@ def test_a_view_that_cannot_run_changes_nothing() -> None:
     with pytest.raises(SashError):
         db.execute("CREATE MATERIALIZED VIEW b AS SELECT nothing FROM s")
     assert list(db.materialized()) == ["a"]
-    assert db.execute("SHOW QUERIES").num_rows == 1
+    assert len(db.execute("SHOW QUERIES")) == 1
 
 
 def test_jumps_by_rows_stay_in_step() -> None:

@@ -140,17 +140,17 @@ def test_a_function_of_the_user_cannot_come_back_into_the_database() -> None:
 
 def test_a_callback_of_a_run_may_wait_for_other_threads_that_use_the_database(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("ts,n\n" + "".join(f"2024-01-01 00:00:{second:02},{second}\n" for second in range(30)))
-    db = sash.connect(base=tmp_path)
+    seen: list[int] = []
+    db = sash.connect(base=tmp_path, batch_rows=10, on_progress=lambda progress: ask())
     db.execute(
         "CREATE STREAM s (ts TIMESTAMP, n BIGINT) TIMESTAMP BY ts WITH (format = 'csv', path = 's.csv', header = 'true');"
         "CREATE MATERIALIZED VIEW v AS SELECT COUNT(*) AS n FROM s;"
     )
-    seen: list[int] = []
 
     def ask() -> None:
         together(lambda: seen.append(db.view("v").to_pylist()[0]["n"]))
 
-    together(lambda: db.run(batch_rows=10, on_batch=lambda host: ask()))
+    together(db.run)
     assert seen == [10, 20, 30, 30]
 
 

@@ -253,7 +253,7 @@ class Player:
 
     def _take_outcome(self) -> None:
         assert self.db is not None
-        host = self.db._started()
+        host = self.db._running()
         late = [output_name(stream.name, kind) for stream in host.job.streams for kind in (Cargo.LATE, Cargo.DEAD)]
         try:
             for view in shown(host.job):
@@ -267,7 +267,7 @@ class Player:
         """Of an output; where the store did damage, or a job is at its end and somebody woke up later, as Sash's own readers see it:
         what a write that came years late left in the folder is seen by others."""
         assert self.db is not None
-        host = self.db._started()
+        host = self.db._running()
         if self.faults.is_damaged or self.is_strewn:
             tables = [table for table in host.ledger.read_all(name) if table.num_rows]
             return _canonical(pa.concat_tables(tables)) if tables else b""

@@ -103,7 +103,7 @@ class OnSpark:
 
     def _batch_time(self) -> float:
         """Of the last batches that had rows."""
-        query = self._db._started()._query
+        query = self._db._running()._query
         batches = [] if query is None else [told for told in query.recentProgress[-10:] if told["numInputRows"]]
         return float(median(told["durationMs"]["triggerExecution"] for told in batches)) if batches else 0.0
 

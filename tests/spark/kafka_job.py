@@ -65,7 +65,7 @@ def connected(spark: SparkSession, address: str, topic: str, folder: Path) -> Sp
 
 
 def seen(db: SparkDatabase) -> dict[str, object]:
-    host = db._started()
+    host = db._running()
     found: dict[str, object] = {view: host.final(view).num_rows for view in NAMES}
     return found | {"late": db.late("e").num_rows, "kafka": len(host._settings.kafka)}
 

@@ -21,7 +21,7 @@ assert often  # a fixture
 
 
 def schema_of(db: SparkDatabase) -> pa.Schema:
-    return changes_schema(db._started().job.view("a").schema)
+    return changes_schema(db._running().job.view("a").schema)
 
 
 class Reader:
@@ -34,7 +34,7 @@ class Reader:
 
     def connect(self, db: SparkDatabase) -> None:
         schema = from_arrow_schema(schema_of(db), prefer_timestamp_ntz=True)
-        changelog = db._started().ledger.changelog("a.changes.parquet")
+        changelog = db._running().ledger.changelog("a.changes.parquet")
         self._reader = ChangesReader(changelog.to_text(), schema)
 
     def step(self) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def test_a_reader_older_than_the_history_gets_the_answer_first(monkeypatch: pyte
     played(monkeypatch, tmp_path, range(3, 60), db)
     settled(db)
     new = Reader(db)
-    answer = Counter(map(repr, db._started().final("a").to_pylist()))
+    answer = Counter(map(repr, db._running().final("a").to_pylist()))
     for reader in (slow, new):
         came = reader.step()
         assert summed(reader.rows) == answer
@@ -121,7 +121,7 @@ def test_a_bounded_history_keeps_bytes_and_files_flat(monkeypatch: pytest.Monkey
 
 def test_a_task_whose_changes_are_forgotten_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, often: None) -> None:
     db = played(monkeypatch, tmp_path, range(3), history="none", shards=1)
-    changelog = db._started().ledger.changelog("a.changes.parquet")
+    changelog = db._running().ledger.changelog("a.changes.parquet")
     (piece,) = changelog.pieces(None, 2)
     played(monkeypatch, tmp_path, range(3, 30), db)
     settled(db)

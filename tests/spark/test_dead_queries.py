@@ -57,7 +57,7 @@ def test_a_dead_query_takes_no_statements(spark: SparkSession, tmp_path: Path) -
     db.drain()
     (tmp_path / "s" / "a.csv").write_text("ts,n\n2024-01-01 00:00:00,1\n2024-01-01 00:00:01,2\n")
     end = time.monotonic() + 120
-    while db._started()._query.isActive and time.monotonic() < end:  # type: ignore[union-attr]
+    while db._running()._query.isActive and time.monotonic() < end:  # type: ignore[union-attr]
         time.sleep(0.1)
     for use in uses(db):
         with pytest.raises(SashError, match=r"a\.csv of stream \"s\" has changed"):

@@ -72,7 +72,7 @@ def write_rows(folder: Path) -> None:
 
 def changes(db: SparkDatabase) -> dict[str, list[str]]:
     """What the outputs of all views hold by the manifest; and as a plain reader sees them, once a start has tidied up."""
-    ledger, found = db._started().ledger, {}
+    ledger, found = db._running().ledger, {}
     for view in ("counts", "total"):
         name = output_name(view, Cargo.CHANGES)
         found[view] = sorted(str(row) for table in ledger.read_all(name) for row in table.to_pylist())
@@ -173,7 +173,7 @@ def test_a_task_of_a_driver_that_was_replaced_writes_nothing(connect: Connect, t
     first = connect(tmp_path)
     first.start()
     first.drain()
-    host = first._started()
+    host = first._running()
     claim_epoch(host._settings.checkpoint, newest_epoch(host._settings.checkpoint))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     with (tmp_path / "s/more.csv").open("w") as file:

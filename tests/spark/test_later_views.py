@@ -228,7 +228,7 @@ def test_a_view_whose_driver_died_before_its_event_runs_after_the_restart(connec
 
     rows = put(tmp_path, 1, 30)
     db = started(connect(FILES + T + ";" + KEPT + "INSERT INTO t VALUES ('a', 'Ann');"))
-    host = db._started()
+    host = db._running()
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(type(host._checkpoint), "ask", lambda self, event: dies(event))
         db.execute(NAMES)
@@ -254,7 +254,7 @@ def test_first_rows_of_a_table_are_not_lost_with_a_driver_that_dies_among_them(c
                 real(self, number, event)  # type: ignore[operator]
 
             patch.setattr(Checkpoint, "ask_as", ask)
-            connect(FILES + T + ";" + NAMES + table)._started()
+            connect(FILES + T + ";" + NAMES + table)._running()
     db = started(connect(FILES + T + ";" + NAMES + table))
     assert answer(db, "names") == answer(reference(f"{S};{T};{table}{NAMES}", rows), "names") != Counter()
 
@@ -310,11 +310,11 @@ def test_first_rows_of_a_table_come_once_when_two_drivers_bring_them(connect: Co
     def ask(self: Checkpoint, number: int, event: dict[str, object]) -> None:
         if not others:
             others.append(connect(sql))
-            others[0]._started()
+            others[0]._running()
         real(self, number, event)
 
     monkeypatch.setattr(Checkpoint, "ask_as", ask)
-    connect(sql)._started()
+    connect(sql)._running()
     db = started(connect(sql))
     assert answer(db, "names") == answer(reference(f"{S};{T};{table}{NAMES}", rows), "names") != Counter()
 
@@ -323,7 +323,7 @@ def test_a_look_that_makes_a_shard_again_knows_the_views_that_came(connect: Conn
     """It took the job as it is for the one that the checkpoint began with: the shard was made as if the new view had always been
     there, without its first rows, and the next batches went on with that."""
     rows, db = put(tmp_path, 1, 15), connect(FILES + KEPT)
-    host = db._started()
+    host = db._running()
     host._settings = replace(host._settings, snapshot_every=2)  # the last one is from before the new view
     started(db)
     rows += put(tmp_path, 15, 30)
@@ -336,4 +336,4 @@ def test_a_look_that_makes_a_shard_again_knows_the_views_that_came(connect: Conn
     db.drain()
     assert answer(db, "keys") == answer(expected, "keys")
     ops = [row["_op"] for file in sorted((tmp_path / "out/keys.changes.parquet").glob("*")) for row in pq.read_table(file).to_pylist()]
-    assert sum(ops) == len(db._started().final("keys"))
+    assert sum(ops) == len(db._running().final("keys"))

@@ -37,7 +37,7 @@ def test_late_dead_and_failed_rows_are_those_of_the_embedded_engine(tmp_path: Pa
     assert db.failures() == one.failures()
     assert db.failures()
     assert db.metrics()["streams"] == one.metrics()["streams"] == {"e": {"late": 2, "dead": 2}}
-    assert (db._started().progress.late, db._started().progress.dead) == (2, 2)
+    assert (db._running().progress.late, db._running().progress.dead) == (2, 2)
     db.close()
 
 

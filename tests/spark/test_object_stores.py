@@ -274,7 +274,7 @@ def write_rows(folder: Path, first: int, last: int) -> None:
 
 def results(db: SparkDatabase) -> dict[str, list[str]]:
     """Changes by the manifest, and answers."""
-    host, found = db._started(), {}
+    host, found = db._running(), {}
     for view in ("counts", "total"):
         tables = host.ledger.read_all(output_name(view, Cargo.CHANGES))
         found[view] = sorted(str(row) for table in tables for row in table.to_pylist())
@@ -299,7 +299,7 @@ def test_a_job_in_an_object_store_gives_what_it_gives_on_a_disk(
         second = made()
         second.start()
         with pytest.raises(Replaced, match="has taken over the checkpoint"):
-            first._started().advance(1) or first.drain()  # type: ignore[func-returns-value]
+            first._running().advance(1) or first.drain()  # type: ignore[func-returns-value]
         first.close()
         write_rows(tmp_path, 40, 80)
         second.drain()

@@ -87,7 +87,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settled(db: SparkDatabase) -> None:
-    db._started()._tidying.wait()
+    db._running()._tidying.wait()
 
 
 @pytest.mark.usefixtures("often")
@@ -170,7 +170,7 @@ def test_a_crash_at_any_write_of_tidying_loses_and_repeats_nothing(monkeypatch: 
         db = connected(monkeypatch, tmp_path, SQL, shards=1)
         db.start()
         put(tmp_path, 13)
-        host = db._started()
+        host = db._running()
         host._tidying._next = 0
         with monkeypatch.context() as patch:
             patch.setattr(tidying, "Thread", AtOnce)
@@ -269,7 +269,7 @@ def test_a_finished_job_whose_outputs_are_not_as_they_were_says_so(monkeypatch: 
 def test_a_lost_file_of_the_last_batch_is_written_again_by_its_shard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A batch that was answered but not committed: a shard gave its stored answer, and its file stayed away."""
     db = played(monkeypatch, tmp_path, range(5), shards=1)
-    batch = db._started().progress.batch
+    batch = db._running().progress.batch
     db.close()
     (tmp_path / f"point/spark/commits/{batch}").unlink()
     (tmp_path / f"point/manifest/batch-{batch + 1:08d}.json").unlink()
@@ -387,7 +387,7 @@ def test_a_job_goes_on_after_its_files_were_forgotten(monkeypatch: pytest.Monkey
 
 def test_a_manifest_that_is_not_whole_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     db = played(monkeypatch, tmp_path, range(5))
-    batch = db._started().progress.batch
+    batch = db._running().progress.batch
     db.close()
     folder = tmp_path / "point/manifest"
     for name, message in (

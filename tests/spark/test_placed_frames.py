@@ -77,7 +77,7 @@ def test_a_level_that_comes_later_knows_the_clocks_of_partitions(tmp_path: Path,
     )
     db.drain()
     assert db.view("deep").to_pylist() == [{"n": 5, "m": 2}]  # of the rows since it is there
-    assert db._started().final("deep").num_rows == 0  # none of them is final
+    assert db._running().final("deep").num_rows == 0  # none of them is final
     assert not (tmp_path / "out" / "e.late.parquet").exists()
     db.close()
 
@@ -113,7 +113,7 @@ def test_a_partition_that_falls_silent_is_waited_for_only_as_long_as_the_user_sa
 
     db = started()
     query_of(db).processAllAvailable()
-    host = db._started()
+    host = db._running()
     now = time.time_ns() // 1000
     assert max(host.final("latest").column("ts").to_pylist()).second == 0  # all wait for partition 1
     speaking, silent = named([pa.array([0, 1])]).to_pylist()
@@ -154,7 +154,7 @@ def test_a_partition_without_rows_is_known_from_the_record_of_the_batch(tmp_path
     query_of(db).step()
     assert changes(tmp_path, "latest") == [] and db.view("latest").to_arrow().num_rows == 3
     query_of(db).step()
-    assert max(db._started().final("latest").column("ts").to_pylist()).second == 4  # all before 5 seconds is final
+    assert max(db._running().final("latest").column("ts").to_pylist()).second == 4  # all before 5 seconds is final
     db.stop()
     db = started()
     frame.partitions.append(2)
@@ -177,7 +177,7 @@ def test_a_partition_that_never_had_rows_follows_the_others_by_the_rule_of_the_u
     db.stream("e", frame, partition="partition", position="offset")  # type: ignore[arg-type]
     db.start()
     query_of(db).processAllAvailable()
-    host, now = db._started(), time.time_ns() // 1000
+    host, now = db._running(), time.time_ns() // 1000
     speaking, silent = named([pa.array([0, 1])]).to_pylist()
     assert host.final("latest").num_rows == 0
     assert list(host._idle.events(now)) == []

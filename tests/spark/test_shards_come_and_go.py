@@ -61,7 +61,7 @@ class Run:
     def restart(self) -> None:
         if hasattr(self, "db"):
             if self.chance.random() < 0.5:
-                shutil.rmtree(self.db._started().arenas, ignore_errors=True)
+                shutil.rmtree(self.db._running().arenas, ignore_errors=True)
                 return
             self.db.close()
         self.db = connected(self.patch, self.folder, self.beginning, self.shards)

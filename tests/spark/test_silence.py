@@ -36,7 +36,7 @@ def test_rows_leave_while_nothing_comes(spark: SparkSession, tmp_path: Path, job
     seen: list[tuple[float, int, dict[str, int]]] = []
 
     def look(progress: Progress) -> None:
-        seen.append((time.time(), progress.batch, {view: db._started().final(view).num_rows for view in views}))
+        seen.append((time.time(), progress.batch, {view: db._running().final(view).num_rows for view in views}))
 
     db = SparkDatabase(spark, output=tmp_path / "out", shards=2, base=tmp_path, on_progress=look)
     db.execute(job)
@@ -45,7 +45,7 @@ def test_rows_leave_while_nothing_comes(spark: SparkSession, tmp_path: Path, job
         if seen and not any(seen[-1][2].values()) and all(max(held[view] for *_, held in seen) for view in views):
             break
         time.sleep(0.25)
-    host = db._started()
+    host = db._running()
     assert host._query is not None
     triggers = {p.batchId: datetime.fromisoformat(p.timestamp).timestamp() for p in reversed(host._query.recentProgress)}
     came = min(pq.read_table(tmp_path / f"out/{views[0]}.changes.parquet").column("_ts").to_pylist())

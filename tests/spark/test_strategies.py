@@ -42,7 +42,7 @@ def run(spark: SparkSession, folder: Path, expiry: str, schedule: str) -> tuple[
     db = SparkDatabase(spark, output=folder / "out", shards=2, batch_rows=30, base=folder, expiry=expiry, schedule=schedule)
     db.execute(write_job(folder, ROWS) + VIEWS)
     db.run()
-    assert db._started().job.schedules == (("", schedule),)
+    assert db._running().job.schedules == (("", schedule),)
     metrics = db.metrics()
     db.close()
     return {name: from_arrow(pq.read_table(folder / f"out/{name}.changes.parquet")) for name in NAMES}, metrics
@@ -102,7 +102,7 @@ def test_a_schedule_may_change_while_a_job_runs(spark: SparkSession, tmp_path: P
         (tmp_path / "s/.new").rename(tmp_path / f"s/{number}.csv")
         db.drain()
         db.schedule(schedule, "b" if number else "")
-    assert db._started().job.schedules == (("", "dfs"), ("b", "batch:2"))
+    assert db._running().job.schedules == (("", "dfs"), ("b", "batch:2"))
     for view in "ab":
         assert_same(from_arrow(embedded.changes(view)), from_arrow(pq.read_table(tmp_path / f"out/{view}.changes.parquet")))
     db.close()

@@ -37,7 +37,7 @@ def by_kind(metrics: dict[str, Any]) -> dict[str, list[int]]:
 
 def analyzed(db: EmbeddedDatabase | SparkDatabase, view: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Of EXPLAIN ANALYZE: rates and rows kept that were counted, and what is known of the streams."""
-    _, table, streams = "\n".join((db.execute(f"EXPLAIN ANALYZE VIEW {view}") or {})["plan"].to_pylist()).split("\n\n")
+    _, table, streams = "\n".join(row["plan"] for row in db.execute(f"EXPLAIN ANALYZE VIEW {view}") or ()).split("\n\n")
     heads, *lines = table.splitlines()
     places = [heads.index(head) + len(head) for head in ("real rate/s", "real kept")]
     counts = [tuple(line[:place].split()[-1] if len(line) >= place else "" for place in places) for line in lines]
@@ -57,7 +57,7 @@ def test_progress_and_listener_tell_what_was_done(spark: SparkSession, tmp_path:
     db = SparkDatabase(spark, shards=2, batch_rows=200, base=tmp_path, on_metrics=tell)
     db.execute(JOB + SLOW)
     db.run()
-    last = db._started().progress.batch
+    last = db._running().progress.batch
     for _ in range(100):  # Spark tells in its own time
         if last in told:
             break

@@ -39,7 +39,7 @@ def test_plans_may_change_at_any_time(spark: SparkSession, tmp_path: Path, monke
         monkeypatch.setattr(replan, place, value)
     db = SparkDatabase(spark, output=tmp_path / "out", shards=2, batch_rows=13, base=tmp_path)
     db.execute(write_job(tmp_path, ROWS) + VIEWS)
-    host = db._started()
+    host = db._running()
     tried: list[str] = []
     host._on_progress = lambda progress: tried.extend(view.name for view in host.job.views if is_trial(view.name))
     db.run()
@@ -69,13 +69,13 @@ def put(folder: Path, number: int) -> None:
 def connected(spark: SparkSession, folder: Path) -> SparkDatabase:
     db = SparkDatabase(spark, checkpoint=folder / "point", output=folder / "out", shards=2, base=folder)
     db.execute(STREAM.replace(";", " WITH (format = 'csv', path = 's');", 1))
-    db._started()
+    db._running()
     return db
 
 
 def try_another(db: SparkDatabase) -> View:
     """Let a plan run beside that of the view, other than any it had."""
-    host, plan = db._started(), db.catalog.views["j"].plan
+    host, plan = db._running(), db.catalog.views["j"].plan
     choices = [offer.choice for offer in offers(plan, 2, Expiry.AUTO)]
     views = {View("j", *choice.placed(2, Expiry.AUTO)): choice for choice in choices}
     found = next(view for view in views if view.spec != host.steering.newest.view("j").spec)
@@ -98,24 +98,24 @@ def test_a_restart_or_a_statement_ends_a_trial(spark: SparkSession, tmp_path: Pa
     new = try_another(db)
     put(tmp_path, 1)
     db.drain()
-    assert db._started().job.view("j") == new and not has_trials(db._started().job)
+    assert db._running().job.view("j") == new and not has_trials(db._running().job)
     db.stop()
     db = connected(spark, tmp_path)  # goes on with the plan that it had
-    assert db._started().steering.newest.view("j") == new and db._started().steering.choice_of("j") is not None
+    assert db._running().steering.newest.view("j") == new and db._running().steering.choice_of("j") is not None
     try_another(db)
     db.stop()
     db = connected(spark, tmp_path)  # the trial is not known to anybody any more
     put(tmp_path, 2)
     db.start()
     db.drain()
-    assert not has_trials(db._started().job) and db._started().job.view("j") == new
+    assert not has_trials(db._running().job) and db._running().job.view("j") == new
     try_another(db)
     db.execute(MORE)
     put(tmp_path, 3)
     db.drain()
-    assert not has_trials(db._started().job)
+    assert not has_trials(db._running().job)
     for view in "jn":
         assert_same(from_arrow(embedded.changes(view)), from_arrow(pq.read_table(tmp_path / f"out/{view}.changes.parquet")))
         assert db.view(view).to_arrow().equals(embedded.view(view).to_arrow())
-    assert db.execute("SHOW QUERIES").column("name").to_pylist() == ["j", "n"]
+    assert [row["name"] for row in db.execute("SHOW QUERIES")] == ["j", "n"]
     db.close()

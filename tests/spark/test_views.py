@@ -57,8 +57,8 @@ def test_spark_gives_what_the_embedded_engine_gives(
         assert expected.num_rows > 20
         assert changes.schema == expected.schema
         assert in_order(changes) == in_order(expected)
-        assert in_order(db.view(view).to_arrow()) == in_order(embedded.final(view))
-        assert pq.read_table(tmp_path / f"out/{view}.parquet").num_rows == embedded.final(view).num_rows
+        assert in_order(db.view(view).to_arrow()) == in_order(embedded.final(view).to_arrow())
+        assert pq.read_table(tmp_path / f"out/{view}.parquet").num_rows == len(embedded.final(view))
         assert metrics["views"][view]["changes"] == metrics["views"][view]["delay"]["wall_time"]["count"] == expected.num_rows
     assert rows_in(metrics, "Expire") == rows_in(embedded.metrics(), "Expire") > 0
     assert in_order(pq.read_table(tmp_path / "out/conn.late.parquet")) == in_order(embedded.late("conn"))
@@ -68,9 +68,9 @@ def test_spark_gives_what_the_embedded_engine_gives(
 
 def test_until_cuts_the_changes(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     until = 150_000_000
-    embedded = EmbeddedDatabase(base=folder)
+    embedded = EmbeddedDatabase(base=folder, until=until)
     embedded.execute(JOB)
-    embedded.run(until)
+    embedded.run()
     db = SparkDatabase(spark, output=tmp_path / "out", shards=2, batch_rows=100, base=folder, until=until)
     db.execute(JOB)
     db.run()
@@ -101,7 +101,7 @@ def test_a_dataframe_is_a_stream(spark: SparkSession, folder: Path, tmp_path: Pa
     db.stream("conn", connections(spark, folder).where("bytes IS NOT NULL"))  # the rows that are dead elsewhere
     db.run()
     assert in_order(pq.read_table(tmp_path / "out/talkers.changes.parquet")) == in_order(embedded.changes("talkers"))
-    assert in_order(db.view("talkers").to_arrow()) == in_order(embedded.final("talkers"))
+    assert in_order(db.view("talkers").to_arrow()) == in_order(embedded.final("talkers").to_arrow())
     db.close()
 
 

@@ -259,6 +259,6 @@ def connected(monkeypatch: pytest.MonkeyPatch, folder: Path, sql: str, shards: i
 
 
 def query_of(db: SparkDatabase) -> Query:
-    query = db._started()._query
+    query = db._running()._query
     assert isinstance(query, Query)
     return query

@@ -96,17 +96,17 @@ def _on_spark(job: Path, batch_rows: int, console: Console) -> Stage:
     db = SparkDatabase(local_session, batch_rows=batch_rows, base=job.parent, on_progress=lambda p: stage(p))
     stage = Stage(console, db.view)
     load(db, job)
-    with stage:
+    with stage, db:
         db.run()
-        db.close()
     return stage
 
 
 def _embedded(job: Path, batch_rows: int, console: Console) -> Stage:
-    db = EmbeddedDatabase(base=job.parent)
+    db = EmbeddedDatabase(batch_rows=batch_rows, base=job.parent, on_progress=lambda p: stage(p))
+    stage = Stage(console, db.view)
     load(db, job)
-    with Stage(console, db.view) as stage:
-        db.run(batch_rows=batch_rows, on_batch=lambda host: stage(host.progress))
+    with stage, db:
+        db.run()
     return stage
 
 

@@ -14,9 +14,8 @@ def explain_job(job: Path, *, is_analyze: bool = False) -> str:
     load(db, job)
     if is_analyze:
         db.run()
-    views = db.materialized().values()
-    told = [db.analyze(view.name) if is_analyze else db.explain(view.plan, view.name) for view in views]
-    return "\n\n".join(f"{view.name}\n\n{_indented(text)}" for view, text in zip(views, told, strict=True))
+    told = {name: db.analyze(name) if is_analyze else db.explain(name) for name in db.materialized()}
+    return "\n\n".join(f"{name}\n\n{_indented(text)}" for name, text in told.items())
 
 
 def _indented(text: str) -> str:

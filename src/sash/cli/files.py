@@ -1,4 +1,4 @@
-"""The outputs of an embedded run: one Parquet file a view for its changes, one for its answer, and late and dead rows."""
+"""The outputs of an embedded run beside its answers: one Parquet file a view for its changes, and late and dead rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sash.cli.lost import Unreadable
 from sash.errors import SashError
 from sash.file_names import file_name
 from sash.planner.job import Job
-from sash.runtime.embedded import Changes, EmbeddedHost
+from sash.runtime.embedded import Changes
 from sash.runtime.packets import changes_schema
 
 
 class ChangeFiles:
-    """Takes changes out of the host after every batch, so that they are never all in memory."""
+    """Writes changes after every batch, so that they are never all in memory."""
 
     def __init__(self, folder: Path | None, job: Job) -> None:
         self._folder = folder
@@ -40,18 +40,12 @@ class ChangeFiles:
         for writer in self._writers.values():
             writer.close()
 
-    def write(self, host: EmbeddedHost) -> None:
-        """All that has come since the last time; the host keeps it no longer."""
-        taken = host.taken_rows()
+    def write(self, taken: Mapping[str, Changes]) -> None:
+        """All that has come since the last time."""
         for stream, letters in taken["dead"].items():
             self.unreadable.add(stream, letters)
         for kind, batches in taken.items():
             self._drain(kind, batches)
-
-    def write_answers(self, answers: Mapping[str, pa.Table]) -> None:
-        if self._folder is not None:
-            for name, answer in answers.items():
-                pq.write_table(answer, self._folder / f"{file_name(name)}.parquet")
 
     def _drain(self, kind: str, batches: Changes) -> None:
         for name, waiting in batches.items():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sash.database.statements import StatementExecutor
+from sash.database.database import Database
 from sash.errors import SashError, SqlError
 
 
-def load(db: StatementExecutor, job: Path) -> None:
+def load(db: Database, job: Path) -> None:
     """Carry out the statements of a job on a database whose base is the job's folder."""
     try:
         text = job.read_text(encoding="utf-8")

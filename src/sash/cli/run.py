@@ -12,10 +12,11 @@ from sash.cli.files import ChangeFiles
 from sash.cli.job_file import load
 from sash.cli.lost import Failure, Unreadable, counts, failure_lines, is_all_unreadable
 from sash.cli.report import Report, summary
-from sash.database.embedded import EmbeddedDatabase, parse_instant
-from sash.database.statements import StatementExecutor
+from sash.database.database import Database
+from sash.database.embedded import EmbeddedDatabase
+from sash.database.instants import parse_instant
 from sash.errors import SashError
-from sash.runtime.embedded import EmbeddedHost
+from sash.runtime.progress import Progress
 
 if TYPE_CHECKING:
     from sash.database.on_spark import SparkDatabase
@@ -43,24 +44,28 @@ class RunOptions:
 
     @property
     def limit(self) -> int | None:
-        return None if self.until is None else parse_instant(self.until, 0)
+        return None if self.until is None else parse_instant(self.until)
 
 
 def run_embedded(options: RunOptions) -> None:
     for name, value in (("--checkpoint", options.checkpoint), ("--shards", options.shards)):
         if value is not None:
             raise SashError(f"{name} needs --engine spark")
-    db = EmbeddedDatabase(base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False, history="all")
+
+    def after_batch(progress: Progress) -> None:
+        files.write(db.taken_rows())
+        report(progress)
+
+    db = EmbeddedDatabase(
+        base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False, history="all",
+        until=options.limit, batch_rows=options.batch_rows, flush=not options.no_flush, on_progress=after_batch,
+    )
     load(db, options.job)
     _check_sources(db)
-    with Report() as report, ChangeFiles(options.output, db.job()) as files:
-
-        def after_batch(host: EmbeddedHost) -> None:
-            files.write(host)
-            report(host.progress)
-
-        db.run(options.limit, options.batch_rows, after_batch, flush=not options.no_flush)
-        files.write_answers({name: db.final(name) for name in db.materialized()})
+    with db, Report() as report, ChangeFiles(options.output, db.planned(1)) as files:
+        db.run()
+        if options.output is not None:
+            db.write_answers(options.output)
         _write_metrics(db.metrics, report, options)
         failures = db.failures()
     _tell(report, options, files.unreadable, failures)
@@ -96,7 +101,7 @@ def run_on_spark(options: RunOptions) -> None:
     _tell(report, options, unreadable, failures)
 
 
-def _check_sources(db: StatementExecutor) -> None:
+def _check_sources(db: Database) -> None:
     for stream in db.catalog.streams.values():
         if stream.option("path") is None and not stream.is_table:
             raise SashError(

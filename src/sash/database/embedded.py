@@ -1,35 +1,34 @@
-"""The facade: connect, declare, push rows, read answers.
-
-    db = sash.connect()                     one engine in this process
-    db = sash.connect(spark, …)             the same statements on a SparkSession (sash.database.on_spark)
-"""
+"""The database in this process: rows are pushed, and are part of every answer at once."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from datetime import time as time_of_day
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from sash.database.answer import Answer
+from sash.database.database import Database
+from sash.database.instants import Instant, moment, parse_instant
+from sash.database.options import check_count
 from sash.database.replan import Replanner
-from sash.database.statements import StatementExecutor
-from sash.database.subscription import Subscription
+from sash.database.subscription import EmbeddedSubscription
 from sash.database.tables import TableRows, changed_rows
 from sash.errors import SashError
+from sash.file_names import file_name
 from sash.plan.streams import Stamp, StreamSpec
+from sash.planner.choose import Choice
 from sash.planner.job import Job
 from sash.planner.placement import Expiry
-from sash.runtime.embedded import EmbeddedHost
+from sash.runtime.embedded import Changes, EmbeddedHost
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
 from sash.runtime.idle_clock import Present
 from sash.runtime.packets import Packet, changes_schema
+from sash.runtime.progress import Progress
 from sash.schema import BEGINNING
 from sash.sources.batches import batches
 from sash.sources.convert import convert
@@ -38,9 +37,11 @@ from sash.sources.result import ReadResult
 from sash.sources.splits import Split
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
-from sash.sql.syntax.statements import Advance
 from sash.stores.arena import Arena
 from sash.turns import in_turn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 COMPLETE_SINCE = "complete_since"  # in the metadata of a table of changes
 PUSH_ROWS = 1 << 18  # a larger push is worked off in pieces
@@ -50,38 +51,25 @@ def now_in_microseconds() -> int:
     return time.time_ns() // 1000
 
 
-def parse_instant(text: str, day: int) -> int:
-    """A timestamp, or a time of the day that `day` is in, as microseconds."""
-    epoch = datetime(1970, 1, 1)
-    try:
-        if ":" in text[:3]:
-            moment = datetime.combine((epoch + timedelta(microseconds=day)).date(), time_of_day.fromisoformat(text))
-        else:
-            moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise SashError(f'"{text}" is not a timestamp', "write it as 2024-05-01 12:00:00 or 12:00:00") from None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    return (moment - epoch) // timedelta(microseconds=1)
+class EmbeddedDatabase(Database):
+    """An engine in this process, without a JVM: for tests, notebooks, and answers within microseconds to milliseconds."""
 
-
-def moment(instant: int) -> datetime:
-    return datetime(1970, 1, 1) + timedelta(microseconds=instant)
-
-
-class EmbeddedDatabase(StatementExecutor):
-    """An engine in this process."""
+    place = "in this process"
 
     def __init__(
-        self, clock: Callable[[], int] = now_in_microseconds, base: Path | None = None, expiry: str = "auto",
-        schedule: str = "auto", *, backfill: bool = True, history: Asked = DEFAULT,
+        self, clock: Callable[[], int] = now_in_microseconds, base: Path | str | None = None, expiry: str = "auto",
+        schedule: str = "auto", *, backfill: bool = True, history: Asked | None = None, until: Instant | None = None,
+        flush: bool = True, batch_rows: int | None = None, on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        super().__init__(base or Path.cwd(), expiry, schedule)
+        super().__init__(base, expiry, schedule)
+        check_count("batch_rows", batch_rows)
+        self._until, self._flush, self._batch_rows = None if until is None else parse_instant(until), flush, batch_rows
+        self._on_progress = on_progress
         self._job = Job((), (), (), 1, 1, remembers=backfill)
-        self._history = parse_history(history)
+        self._history = DEFAULT if history is None else parse_history(history)
         self._clock = clock
         self._arena = Arena.anonymous()
-        self._last_arrival = 0
+        self._last_arrival = self._seen = 0
         self._host: EmbeddedHost | None = None
         self._present = Present(clock())
         self._tables: dict[str, TableRows] = {}
@@ -91,7 +79,6 @@ class EmbeddedDatabase(StatementExecutor):
 
     @in_turn
     def push(self, name: str, rows: Any) -> None:
-        """Rows of a stream: dicts, tuples, columns, Arrow or pandas. They become part of every answer at once."""
         spec = self._taking_rows(name)
         result = convert(spec, rows)
         batch = self._table(spec).insert(result.batch) if spec.is_table else result.batch
@@ -99,26 +86,27 @@ class EmbeddedDatabase(StatementExecutor):
 
     @in_turn
     def delete(self, name: str, rows: Any) -> None:
-        """Rows leave a table, each once."""
-        spec = self._taking_rows(name)
+        spec = self._updatable_table(name)
         result = convert(spec, rows)
         self._take(spec, self._table(spec).delete(result.batch), result.dead)
 
+    def stream(
+        self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
+        idle_after: str | None = None, partition: str | Sequence[str] | None = None, position: str | None = None,
+    ) -> NoReturn:
+        self._check_open()
+        raise SashError("a streaming DataFrame is read on Spark only", "push its rows, or connect to its session: connect(spark)")
+
     @in_turn
-    def advance(self, to: str | int, stream: str = "") -> None:
-        """Time moves to an instant without data: no row before it will come any more."""
-        host = self._running()
+    def advance(self, to: Instant, stream: str = "") -> None:
+        host, name = self._running(), self._stream(stream).name if stream else ""
         self._is_advanced = True
-        instant = to if isinstance(to, int) else parse_instant(to, host.event_time)
+        instant = parse_instant(to, max(host.event_time, 0))
         with self.turns.work():
-            host.advance(instant, self._stream(stream).name if stream else "", self._unread())
+            host.advance(instant, name, self._unread())
 
     @in_turn
     def poll(self) -> None:
-        """Let time reach the present though no row arrives: that of streams stamped at arrival, and of those that are idle.
-
-        Nothing happens if nobody waits for it.
-        """
         host, now = self._running(), max(self._clock(), self._last_arrival + 1)
         if not host.graph.waits_before(now):
             return
@@ -130,133 +118,81 @@ class EmbeddedDatabase(StatementExecutor):
                 host.advance(clock, stream)
 
     @in_turn
+    def end(self) -> None:
+        host = self._running()
+        with self.turns.work():
+            host.end(unread=self._unread())
+
+    def run(self) -> None:
+        """As said of every database; `on_progress` is called between two batches, outside of turns."""
+        host = self._begin_run()
+        for batch in batches(host.job.streams, self.base, self._batch_rows):
+            self._run_batch(batch)
+            self._tell(host)
+        if self._flush:
+            self._end_run()
+        self._tell(host)
+
+    def start(self) -> NoReturn:
+        self._check_open()
+        raise SashError("an engine in this process does not run in the background", "push rows, or read files by run()")
+
+    def drain(self) -> None:
+        self._check_open()
+
+    def stop(self) -> None:
+        return
+
+    @in_turn
     def schedule(self, schedule: str, view: str = "") -> None:
-        """Run operators in another order from now on: all of them, or those of a view. No answer depends on it."""
         self._set_schedule(schedule, view)
         if self._host is not None:
             with self.turns.work():
                 self._host.reschedule(self._all_schedules())
 
-    @in_turn
-    def end(self) -> None:
-        """The input is over: everything up to the greatest timestamp is final."""
-        host = self._running()
-        with self.turns.work():
-            host.end(unread=self._unread())
-
-    @in_turn
-    def view(self, name: str) -> Answer:
-        """The answer over all rows taken in so far."""
-        host, found = self._running(), self._kept_view(name)
-        with self.turns.look():
-            rows = host.view(found)
-        return Answer(self._presented(found, rows))
+    def close(self) -> None:
+        self.turns.close()
+        if self._host is not None:
+            self._seen, self._host = self._host.progress.rows, None
 
     @in_turn
     def changes(self, name: str) -> pa.Table:
-        """The changes of a view that are final and kept (`connect(history=…)`), in order: _op, _ts, then its columns.
-
-        The table's metadata says from which instant on it is complete, as `changes_since` does.
-        """
         host, found = self._running(), self._kept_view(name)
         table = pa.Table.from_batches(host.changes(found), changes_schema(host.views[found].view.schema))
         return table.replace_schema_metadata({COMPLETE_SINCE: moment(host.changes_since(found)).isoformat(" ")})
 
     @in_turn
-    def changes_since(self, name: str) -> datetime:
-        """From which instant on `changes` has every change; the beginning of the calendar if none was dropped."""
-        return moment(self._running().changes_since(self._kept_view(name)))
+    def subscribe(self, name: str, timeout: float | None = None) -> EmbeddedSubscription:
+        return EmbeddedSubscription(self._running().unread(self._kept_view(name)), self.turns, timeout)
 
-    @in_turn
-    def subscribe(self, name: str, timeout: float | None = None) -> Subscription:
-        """The changes of a view that come from now on, as an iterator of Arrow batches, for another thread, or for later.
-
-        It ends when the view is dropped or the database is closed, and, given a `timeout`, when nothing has come for so many
-        seconds; then one may ask again.
-        """
-        return Subscription(self._running().unread(self._kept_view(name)), self.turns, timeout)
-
-    def close(self) -> None:
-        """Nothing can be asked any more; subscribers get what they have not read, and end."""
-        with self.turns.last_turn():
-            self.turns.close()
-            self._host = None
-
-    def __enter__(self) -> EmbeddedDatabase:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    @in_turn
-    def complete_since(self, name: str) -> datetime | None:
-        """From when on a view is right for all rows that ever came; None: never, it is right for rows since its creation.
-
-        A view that was there before the first row is complete since the beginning of the calendar.
-        """
-        since = self._running().views[self._kept_view(name)].complete_since
-        return None if since is None else moment(since)
+    def write_answers(self, folder: Path | str | None = None) -> None:
+        self._check_open()
+        if folder is None:
+            raise SashError("an engine in this process has no output folder", "name one: write_answers(folder)")
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name in self.materialized():
+            pq.write_table(self.final(name).to_arrow(), Path(folder) / f"{file_name(name)}.parquet")
 
     @property
     @in_turn
     def state_bytes(self) -> int:
-        """Bytes that operators and ports hold."""
         return self._running().state_bytes
 
     @in_turn
-    def late(self, name: str) -> pa.Table:
-        """Rows of a stream that came too late: the newest, as far as they are kept; `metrics` counts them all."""
-        host, spec = self._running(), self._stream(name)
-        return pa.Table.from_batches(host.late[spec.name].batches() if spec.name in host.late else [], spec.schema.arrow)
+    def taken_rows(self) -> dict[str, Changes]:
+        """All changes, late and dead rows since the last call, by view or stream; they are kept no longer."""
+        return self._running().taken_rows()
+
+    def _tell(self, host: EmbeddedHost) -> None:
+        if self._on_progress is not None:
+            self._on_progress(host.progress)
 
     @in_turn
-    def dead(self, name: str) -> pa.Table:
-        """Rows of a stream that could not be read, each with the reason: the newest, as far as they are kept."""
-        host, found = self._running(), self._stream(name).name
-        batches = host.dead[found].batches() if found in host.dead else []
-        return pa.Table.from_batches(batches) if batches else pa.table({"reason": pa.array([], pa.string())})
-
-    @in_turn
-    def metrics(self) -> dict[str, Any]:
-        """What the job has done so far, as plain data: rows through every arc by sign, time and state of every operator, delays
-        of every view (`sash.runtime.metrics`)."""
-        return self._running().metrics()
-
-    @in_turn
-    def analyze(self, view: str) -> str:
-        host, name = self._running(), self._kept_view(view)
-        choice = self.queries.chosen(self._view(name).plan, 1, self.expiry, self.statistics)
-        return self._analyzed(choice, 1, host.counted(), host.statistics())
-
-    @in_turn
-    def failures(self) -> list[tuple[str, int, object]]:
-        """Expressions that failed on a row and gave NULL: reason, count and an example."""
-        return self._running().failures.items()
-
-    def run(
-        self, until: int | None = None, batch_rows: int | None = None,
-        on_batch: Callable[[EmbeddedHost], None] | None = None, flush: bool = True,
-    ) -> None:
-        """Read the files of all streams to their end; `flush` makes everything up to it final.
-
-        Other threads have their turns between two batches; `on_batch` is called there too.
-        """
-        host = self._begin_run(until)
-        for batch in batches(host.job.streams, self.base, batch_rows):
-            self._run_batch(batch)
-            if on_batch is not None:
-                on_batch(host)
-        if flush:
-            self._end_run(until)
-        if on_batch is not None:
-            on_batch(host)
-
-    @in_turn
-    def _begin_run(self, until: int | None) -> EmbeddedHost:
+    def _begin_run(self) -> EmbeddedHost:
         host = self._running()
-        if until is not None:
+        if self._until is not None:
             with self.turns.work():
-                host.limit(until)
+                host.limit(self._until)
         return host
 
     @in_turn
@@ -270,16 +206,10 @@ class EmbeddedDatabase(StatementExecutor):
         self._think_again(host.progress.rows - before)
 
     @in_turn
-    def _end_run(self, until: int | None) -> None:
+    def _end_run(self) -> None:
         host = self._running()
         with self.turns.work():
-            host.end(until, self._unread())
-
-    @in_turn
-    def final(self, name: str) -> pa.Table:
-        """The answer as far as it is final."""
-        found = self._kept_view(name)
-        return self._presented(found, self._running().final(found))
+            host.end(self._until, self._unread())
 
     def _packets(self, spec: StreamSpec, result: ReadResult) -> Iterable[Packet]:
         if spec.is_table:
@@ -292,18 +222,24 @@ class EmbeddedDatabase(StatementExecutor):
         read = {stream.name for stream in self._job.streams}
         return [stream.name for stream in self.catalog.streams.values() if not stream.is_table and stream.name not in read]
 
-    def _taking_rows(self, name: str) -> StreamSpec:
-        spec = self._stream(name)
-        if spec.changes_from is not None:
-            raise SashError(f'table "{spec.name}" has its rows from stream "{spec.changes_from}"', "push changes there")
-        return spec
-
     def _table(self, spec: StreamSpec) -> TableRows:
         return self._tables.setdefault(spec.name, TableRows(spec))
 
-    @in_turn
-    def job(self) -> Job:
-        return self._job
+    @property
+    def _is_closed(self) -> bool:
+        return self.turns.is_closed
+
+    def _turn(self) -> AbstractContextManager[None]:
+        return self.turns.turn()
+
+    def _looking(self) -> AbstractContextManager[None]:
+        return self.turns.look()
+
+    def _running_choice(self, view: str) -> tuple[Choice, int]:
+        return self.queries.chosen(self._view(view).plan, 1, self.expiry, self.statistics), 1
+
+    def _rows_seen(self) -> int:
+        return self._seen if self._host is None else self._host.progress.rows
 
     def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
         self._creations += 1
@@ -334,9 +270,6 @@ class EmbeddedDatabase(StatementExecutor):
             self.push(change.into.name, list(change.rows))
             return
         self._take(change.table, changed_rows(self._table(change.table), change), convert(change.table, []).dead)
-
-    def _advance(self, statement: Advance) -> None:
-        self.advance(statement.time, statement.stream.text if statement.stream else "")
 
     def _running(self) -> EmbeddedHost:
         if self._host is None:

@@ -1,26 +1,20 @@
-"""The facade on Spark: the statements of a session, run as one streaming query.
-
-    db = sash.connect(spark, checkpoint="…", output="…")
-    db.execute("CREATE STREAM …; CREATE MATERIALIZED VIEW v AS …")
-    db.stream("conn", streaming_df, timestamp="ts")   # any streaming DataFrame; files are read by their path
-    db.start()                               # or db.run(), to the end of bounded input
-    db.view("v"); db.changes("v")            # the live answer; a streaming DataFrame
-"""
+"""The database on Spark: the statements of a session, run as one streaming query."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sash.database.answer import Answer
-from sash.database.embedded import parse_instant
+from sash.database.answer import Rows
+from sash.database.database import Database
+from sash.database.instants import Instant, parse_instant
+from sash.database.options import check_count
 from sash.database.replan import Replanner
-from sash.database.statements import StatementExecutor
 from sash.database.tables import TableRows, changed_rows
 from sash.errors import SashError
 from sash.operators.spec import PortSpec, parts
@@ -30,9 +24,9 @@ from sash.planner.choose import Choice
 from sash.planner.job import Job, View
 from sash.planner.placement import Expiry
 from sash.runtime.history_limit import Asked, parse_history
-from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
 from sash.sources.batches import batches
+from sash.sources.convert import convert
 from sash.sources.read import read
 from sash.spark.folder import reached
 from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
@@ -45,7 +39,7 @@ from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
 from sash.sql.define import Definition, define
 from sash.sql.syntax.parse import parse_statements
-from sash.sql.syntax.statements import Advance, CreateAggregate, CreateStream, CreateView, Drop, Statement
+from sash.sql.syntax.statements import CreateAggregate, CreateStream, CreateView, Drop, Statement
 from sash.sql.syntax.text_positions import quoted
 from sash.turns import in_turn
 
@@ -54,46 +48,71 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 
-class SparkDatabase(StatementExecutor):
-    """Views on a SparkSession. While a query runs, CREATE and DROP take effect between two of its batches."""
+class SparkDatabase(Database):
+    """Views on a SparkSession, run as one streaming query. While it runs, CREATE and DROP take effect between two of its batches.
+
+        db = sash.connect(spark, checkpoint="…", output="…")
+        db.execute("CREATE STREAM …; CREATE MATERIALIZED VIEW v AS …")
+        db.stream("conn", streaming_df, timestamp="ts")   # any streaming DataFrame; files are read by their path
+        db.start()                               # or db.run(), to the end of bounded input
+        db.view("v"); db.changes("v")            # the live answer; a streaming DataFrame
+    """
+
+    place = "on Spark"
 
     def __init__(
         self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,
         output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
-        base: Path | None = None, expiry: str = "auto", schedule: str = "auto", until: int | None = None, flush: bool = True,
-        on_progress: Callable[[Progress], None] | None = None,
+        base: Path | str | None = None, expiry: str = "auto", schedule: str = "auto", until: Instant | None = None,
+        flush: bool = True, on_progress: Callable[[Progress], None] | None = None,
         on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, observe: bool = False,
         backfill: bool = True, history: Asked | None = None,
     ) -> None:
-        super().__init__(base or Path.cwd(), expiry, schedule)
+        super().__init__(base, expiry, schedule)
+        check_count("batch_rows", batch_rows)
+        check_count("shards", shards)
         self._spark = spark
         self._workers_are_good = begin_check(spark)
         self._frames: dict[str, DataFrame] = {}
         self._host: SparkHost | None = None
         self._shards = shards
         self._backfill = backfill
+        self._flush = flush
         self._tables: dict[str, TableRows] = {}
         self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start
-        self._is_closed = False
+        self._has_closed = False
         self._declared: list[str] = []  # statements since the start that no version of the job has on record
         self._replanner = Replanner()
         self._options = {
-            "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "until": until, "flush": flush,
+            "checkpoint": checkpoint, "output": output, "batch_rows": batch_rows, "flush": flush,
+            "until": None if until is None else parse_instant(until),
             "on_progress": on_progress, "on_metrics": on_metrics, "observe": observe,
             "history": None if history is None else parse_history(history),
         }
+
+    @in_turn
+    def push(self, name: str, rows: Any) -> None:
+        self._check_open()
+        spec = self._taking_rows(name)
+        if not spec.is_table:
+            raise SashError(
+                f'on Spark the rows of stream "{spec.name}" come from its source',
+                "put them into its files, or connect a streaming DataFrame with stream()",
+            )
+        self._put_rows(spec, self._table(spec).insert(_converted(spec, rows)))
+
+    @in_turn
+    def delete(self, name: str, rows: Any) -> None:
+        self._check_open()
+        spec = self._updatable_table(name)
+        self._put_rows(spec, self._table(spec).delete(_converted(spec, rows)))
 
     @in_turn
     def stream(
         self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
         idle_after: str | None = None, partition: str | Sequence[str] | None = None, position: str | None = None,
     ) -> None:
-        """Let a stream read a streaming DataFrame. One that is declared takes the columns of its names; else it is declared here,
-        with the DataFrame's columns: `db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")`.
-
-        `partition` and `position` name the columns that tell where a row was in its source, as Kafka's `partition` (of several
-        topics `("topic", "partition")`) and `offset` do: every partition has a clock of its own then, and batches do not show.
-        Without them a batch is one unit, judged against the clock before it."""
+        self._check_open()
         self._not_started("a stream cannot be connected")
         check_streaming(name, frame)
         check_places(name, frame, partition, position)
@@ -105,92 +124,85 @@ class SparkDatabase(StatementExecutor):
         self.catalog.streams[spec.name.lower()] = spec
         self._frames[spec.name] = frame
 
-    def run(self) -> None:
-        """Read what is there to its end and make everything up to it final."""
-        self._started().run_to_end()
+    def advance(self, to: Instant, stream: str = "") -> None:
+        self._check_open()
+        name, host = self._stream(stream).name if stream else "", self._running()
+        host.advance(parse_instant(to, host.progress.event_time or 0), name)
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether the checkpoint has seen the end of its input."""
-        return self._started().is_finished
+    def poll(self) -> None:
+        self._check_open()
+
+    def end(self) -> None:
+        self._check_open()
+        if not self._flush:
+            raise SashError("the end of the input was to be left open", "connect with the same checkpoint, and not flush=False")
+        self.stop()
+        self.run()
+
+    def run(self) -> None:
+        self._running().run_to_end()
 
     def start(self) -> None:
-        """Run in the background until `stop`."""
-        self._started().start()
+        self._running().start()
 
     def drain(self) -> None:
-        """Wait until all that is there now is answered."""
-        self._started().drain()
+        self._running().drain()
 
     def stop(self) -> None:
         if self._host is not None:
             self._host.stop()
 
-    def close(self) -> None:
-        """Stop, and give the session back; nothing can be asked any more."""
-        self._is_closed = True
-        if self._host is not None:
-            self._host.close()
-
-    def advance(self, to: str | int) -> None:
-        """Time moves to an instant without data."""
-        host = self._started()
-        host.advance(to if isinstance(to, int) else parse_instant(to, host.progress.event_time or 0))
-
     @in_turn
     def schedule(self, schedule: str, view: str = "") -> None:
-        """Run operators in another order, all of them or those of a view, from the next batch on. No answer depends on it."""
+        self._check_open()
         self._set_schedule(schedule, view)
         if self._host is not None:
             schedules = self._all_schedules()
             self._host.change(lambda job: replace(job, schedules=schedules), "", self._fresh_job(), {})
             self._host.catch_up()
 
-    def write_answers(self) -> None:
-        """Write the answer of every view into the output folder."""
-        self._started().write_final(self._presented)
-
-    def metrics(self) -> dict[str, Any]:
-        """What the job has done in this run, over all shards (`sash.runtime.metrics`)."""
-        return self._started().metrics()
-
-    def late(self, name: str) -> pa.Table:
-        """Rows of a stream that came too late, of all batches so far; `metrics` counts those of this run."""
-        return self._started().lost(self._stream(name), Cargo.LATE)
-
-    def dead(self, name: str) -> pa.Table:
-        """Rows of a stream that could not be read, each with the reason, of all batches so far."""
-        return self._started().lost(self._stream(name), Cargo.DEAD)
-
-    def failures(self) -> list[tuple[str, int, object]]:
-        """Expressions that failed on a row in this run and gave NULL: reason, count and an example."""
-        return self._started().failures.items()
-
-    def analyze(self, view: str) -> str:
-        host, name = self._started(), self._kept_view(view)
-        choice = host.steering.choice_of(name) or self._chosen(self._view(name).plan)
-        return self._analyzed(choice, self._shards or 1, host.counted(), host.statistics())
-
-    def view(self, name: str) -> Answer:
-        """The live answer."""
-        found = self._kept_view(name)
-        return Answer(self._presented(found, self._started().view(found)))
+    def close(self) -> None:
+        is_first, self._has_closed = not self._has_closed, True
+        if self._host is not None and is_first:
+            self._host.close()
 
     def changes(self, name: str) -> DataFrame:
-        """The changes of a view as a streaming DataFrame: _op, _ts, then its columns."""
-        return self._started().changes(self._kept_view(name))
+        self._check_open()
+        found = self._kept_view(name)
+        return self._running().changes(found)
 
     def subscribe(self, name: str, timeout: float | None = None) -> Subscription:
-        """The changes of a view that come from now on, as an iterator of Arrow batches, for another thread, or for later.
+        self._check_open()
+        found = self._kept_view(name)
+        return self._running().subscribe(found, timeout)
 
-        It ends when the view is dropped or the database is closed, and, given a `timeout`, when nothing has come for so many
-        seconds; then one may ask again.
-        """
-        return self._started().subscribe(self._kept_view(name), timeout)
+    def write_answers(self, folder: Path | str | None = None) -> None:
+        self._running().write_final(self._presented, folder)
 
-    def _started(self) -> SparkHost:
+    @property
+    def state_bytes(self) -> int:
+        return self._running().progress.state_bytes
+
+    @property
+    def _is_closed(self) -> bool:
+        return self._has_closed
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """A statement that waits for its batch holds no question back."""
+        self._check_open()
+        yield
+
+    def _running_choice(self, view: str) -> tuple[Choice, int]:
+        choice = None if self._host is None else self._host.steering.choice_of(view)
+        return choice or self._chosen(self._view(view).plan), self._shards or 1
+
+    def _rows_seen(self) -> int:
+        return 0 if self._host is None else self._host.progress.rows
+
+    def _running(self) -> SparkHost:
         """The host; from the first call on, statements change what runs."""
-        self._must_be_open()
+        self._check_open()
         return self._host or self._made_host()
 
     @in_turn
@@ -261,19 +273,16 @@ class SparkDatabase(StatementExecutor):
     def _chosen(self, plan: Plan) -> Choice:
         return self.queries.chosen(plan, self._shards or 1, self.expiry, self.statistics)
 
-    def _must_be_open(self) -> None:
+    def _check_open(self) -> None:
         if self._is_closed:
             raise SashError("the database is closed", "connect again, with the same checkpoint to go on from there")
 
-    @in_turn
-    def execute(self, sql: str) -> pa.Table | None:
-        """Carry out statements, one after the other; a thread at a time, also while one waits for its batch."""
-        self._must_be_open()
-        result = super().execute(sql)
+    def _execute(self, sql: str) -> Rows | None:
+        result = super()._execute(sql)
         self._catch_up()
         return result
 
-    def _carry_out(self, statement: Statement) -> pa.Table | None:
+    def _carry_out(self, statement: Statement) -> Rows | None:
         self._catch_up()
         self._follow_plans()
         return super()._carry_out(statement)
@@ -357,11 +366,6 @@ class SparkDatabase(StatementExecutor):
         self._host.change(make, ";\n".join([*self._declared, sql]), self._fresh_job(), tables)
         self._declared = []
 
-    def complete_since(self, name: str) -> datetime | None:
-        """From when on a view is right for all rows that ever came; None: never."""
-        since = self._started().ledger.complete_since(self._kept_view(name))
-        return None if since is None else datetime(1970, 1, 1) + timedelta(microseconds=since)
-
     def _must_remember(self) -> None:
         if not self._backfill:
             raise SashError("the views of this job cannot change", "connect without backfill=False")
@@ -398,7 +402,9 @@ class SparkDatabase(StatementExecutor):
         spec = change.into if isinstance(change, InsertRows) else change.table
         if not spec.is_table:
             raise SashError(f'"{spec.name}" is a stream: on Spark its rows come from its source', "put them into its files")
-        rows = changed_rows(self._table(spec), change)
+        self._put_rows(spec, changed_rows(self._table(spec), change))
+
+    def _put_rows(self, spec: StreamSpec, rows: pa.RecordBatch) -> None:
         if self._host is None:
             self._early.append((spec.name, rows))
         else:
@@ -408,5 +414,13 @@ class SparkDatabase(StatementExecutor):
         if self._host is not None:
             raise SashError(f"{what} while the job runs", "declare everything before start() or run()")
 
-    def _advance(self, statement: Advance) -> None:
-        self.advance(statement.time)
+
+def _converted(spec: StreamSpec, rows: Any) -> pa.RecordBatch:
+    """Rows of a table; there are no dead letters of those that somebody pushes, who can be told."""
+    found = convert(spec, rows)
+    if found.dead.num_rows:
+        raise SashError(
+            f'{found.dead.num_rows:,} of these rows are none of table "{spec.name}": {found.dead.column("reason")[0]}',
+            "correct them, and push all of them again: none was taken",
+        )
+    return found.batch

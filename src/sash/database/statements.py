@@ -1,4 +1,7 @@
-"""Statements, carried out: what is declared, shown and explained, whatever host will run it."""
+"""Statements, carried out: what is declared, shown and explained, whatever host will run it.
+
+The public methods of a database, which call these, are in `database.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.database.answer import in_order
+from sash.database.answer import Rows, in_order
+from sash.database.options import check_expiry
 from sash.database.queries import Queries
 from sash.errors import SashError, choices
 from sash.plan.explain import explain_patterns
@@ -30,7 +34,7 @@ from sash.sql.bind import bind
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows, bind_change
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.define import Definition, define
-from sash.sql.syntax.parse import parse_statements
+from sash.sql.syntax.parse import parse_query_text, parse_statements
 from sash.sql.syntax.statements import (
     Advance,
     CreateAggregate,
@@ -56,31 +60,26 @@ SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for
 class StatementExecutor(ABC):
     """A catalog and the statements that change it."""
 
-    def __init__(self, base: Path, expiry: str = "auto", schedule: str = "auto") -> None:
+    def __init__(self, base: Path | str | None, expiry: str, schedule: str) -> None:
+        check_expiry(expiry)
         self.turns = Turns()
-        self.base = base  # relative paths of sources start here
+        self.base = Path.cwd() if base is None else Path(base)  # relative paths of sources start here
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
         self.statistics = NOTHING_KNOWN
         self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self.queries = Queries()
 
-    @in_turn
-    def execute(self, sql: str) -> pa.Table | None:
-        """Carry out statements, one after the other; the last one's table, if it gives one."""
+    def _execute(self, sql: str) -> Rows | None:
+        """Carry out statements, one after the other; what the last one gives, if it gives rows."""
         if self._repeats_a_query(sql):
             return None
-        result: pa.Table | None = None
+        result: Rows | None = None
         for statement in parse_statements(sql):
             result = self._carry_out(statement)
         return result
 
-    @in_turn
-    def register(
-        self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None = None
-    ) -> None:
-        """Code of the user, by name in SQL: a function over Arrow arrays, with the types of its parameters, or, without them, a
-        class that aggregates (`sash.plan.user_aggregates` says how it is made)."""
+    def _register(self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None) -> None:
         if name.lower() in self.catalog.code or name.lower() in function_names():
             raise SashError(f'there is a function "{name}" already', "choose another name")
         if parameters is None:
@@ -108,7 +107,7 @@ class StatementExecutor(ABC):
     @abstractmethod
     def _advance(self, statement: Advance) -> None: ...
 
-    def _carry_out(self, statement: Statement) -> pa.Table | None:
+    def _carry_out(self, statement: Statement) -> Rows | None:
         if isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
             self._define(statement)
         elif isinstance(statement, Advance):
@@ -116,11 +115,11 @@ class StatementExecutor(ABC):
         elif isinstance(statement, Insert | Update | Delete):
             self._change_rows(bind_change(statement, self.catalog))
         elif isinstance(statement, Show):
-            return self._show(statement.kind)
+            return Rows(self._show(statement.kind))
         elif isinstance(statement, Describe):
-            return self._describe(statement.name.text)
+            return Rows(self._describe(statement.name.text))
         elif isinstance(statement, Explain):
-            return pa.table({"plan": self._explained(statement).splitlines()})
+            return Rows(pa.table({"plan": self._explained(statement).splitlines()}), shown=None)
         elif isinstance(statement, Query):
             raise SashError(
                 "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
@@ -183,8 +182,7 @@ class StatementExecutor(ABC):
         table = explain_view(choice, self.expiry, self.statistics, counted, shards=shards)
         return "\n\n".join([explain_patterns(choice.plan), table, explain_streams(streams, seen)])
 
-    @in_turn
-    def explain(self, plan: Plan, view: str = "") -> str:
+    def _explain_plan(self, plan: Plan, view: str = "") -> str:
         """What a plan means, and how it will be run; of a view, with whom it shares operators."""
         choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
         shared = self.queries.sharing_text(choice.placed(1, self.expiry)[0], view)
@@ -211,9 +209,16 @@ class StatementExecutor(ABC):
     def _explained(self, statement: Explain) -> str:
         subject = statement.subject
         if not isinstance(subject, Name):
-            return self.explain(bind(subject, self.catalog))
+            return self._explain_plan(bind(subject, self.catalog))
         view = self._view(subject.text)
-        return self.analyze(view.name) if statement.is_analyze else self.explain(view.plan, view.name)
+        return self.analyze(view.name) if statement.is_analyze else self._explain_plan(view.plan, view.name)
+
+    def _explained_subject(self, subject: str) -> str:
+        """Of a view by its name, or of the text of a query."""
+        if subject.strip().lower() not in self.catalog.views and len(subject.split()) > 1:
+            return self._explain_plan(bind(parse_query_text(subject), self.catalog))
+        view = self._view(subject.strip())
+        return self._explain_plan(view.plan, view.name)
 
     def _show(self, kind: str) -> pa.Table:
         if kind == "QUERIES":

@@ -29,7 +29,7 @@ class Unread(Protocol):
         """Whether nothing will come any more."""
 
 
-class Subscription:
+class EmbeddedSubscription:
     """An iterator of batches; `timeout` is for how many seconds it waits for the next one before it stops."""
 
     def __init__(self, unread: Unread, turns: Turns, timeout: float | None = None) -> None:
@@ -39,7 +39,7 @@ class Subscription:
         self._ready: deque[pa.RecordBatch] = deque()
         self._is_closed = False
 
-    def __iter__(self) -> Subscription:
+    def __iter__(self) -> EmbeddedSubscription:
         return self
 
     def __next__(self) -> pa.RecordBatch:
@@ -58,7 +58,7 @@ class Subscription:
             self._ready.clear()
             self._turns.notify()
 
-    def __enter__(self) -> Subscription:
+    def __enter__(self) -> EmbeddedSubscription:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -163,7 +163,7 @@ class SltJob:
     def _explain(self, block: Block) -> None:
         result = self._db.execute(f"EXPLAIN VIEW {block.word('the name of a view')}")
         assert result is not None
-        plan: list[str] = result.column("plan").to_pylist()
+        plan: list[str] = result.to_arrow().column("plan").to_pylist()
         rest = iter(plan)
         for wanted in block.rows:
             if not any(wanted in line for line in rest):

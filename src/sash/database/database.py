@@ -1,0 +1,379 @@
+"""The database: what people hold, whichever host runs it.
+
+    db = sash.connect()              an engine in this process       EmbeddedDatabase
+    db = sash.connect(spark, …)      the same on a SparkSession      SparkDatabase
+
+Every public method stands here once, with what it means on both hosts. What a host cannot do is an error that says what to do
+instead. What is the same for both is written here; hosts answer questions by what `Host` asks of them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import pyarrow as pa
+
+from sash.database.answer import Answer, Rows
+from sash.database.explanation import Explanation
+from sash.database.instants import Instant, moment, moment_or_none
+from sash.database.statements import StatementExecutor
+from sash.errors import SashError
+from sash.plan.statistics import Statistics
+from sash.plan.streams import StreamSpec
+from sash.planner.choose import Choice
+from sash.planner.explain import Counts
+from sash.runtime.instants import Instants
+from sash.runtime.packets import Cargo
+from sash.runtime.progress import Progress
+from sash.scalar.failures import Failures
+from sash.sql.syntax.statements import Advance
+from sash.turns import in_turn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FEW = 8  # names of one kind that a picture of a database has room for
+
+
+class Host(Protocol):
+    """What runs the views, as far as both hosts are asked alike. Names are those of views as they were written."""
+
+    @property
+    def progress(self) -> Progress: ...
+
+    @property
+    def failures(self) -> Failures: ...
+
+    @property
+    def is_finished(self) -> bool: ...
+
+    def answer(self, name: str) -> tuple[pa.Table, Instants]: ...
+
+    def final_answer(self, name: str) -> tuple[pa.Table, Instants]: ...
+
+    def complete_since(self, name: str) -> int | None: ...
+
+    def changes_since(self, name: str) -> int: ...
+
+    def lost(self, stream: StreamSpec, cargo: Cargo) -> pa.Table: ...
+
+    def metrics(self) -> dict[str, Any]: ...
+
+    def statistics(self) -> Statistics: ...
+
+    def counted(self) -> dict[str, Counts]: ...
+
+
+class Subscription(Protocol):
+    """An iterator of Arrow batches, each with _op, _ts and the columns of a view; also a context manager."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    def __next__(self) -> pa.RecordBatch:
+        """The next batch. After a time-out one may ask again: nothing is lost."""
+
+    def close(self) -> None:
+        """Read no more; a thread that waits in this subscription stops."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Database(StatementExecutor):
+    """Streams, tables and views, and the engine that keeps the answers of the views up to date.
+
+    Made by `sash.connect`. Many threads may use one database; every method is whole. Use it in a `with` statement, or call
+    `close`: after that nothing can be asked any more.
+    """
+
+    place: ClassVar[str]  # where it runs, for people
+
+    # Declaring
+
+    @in_turn
+    def execute(self, sql: str) -> Rows | None:
+        """Carry out SQL statements, one after the other; what the last one gives, if that is rows (SHOW, DESCRIBE, EXPLAIN).
+
+        On Spark a CREATE or DROP of a view that is carried out while a query runs returns when the view is there, or gone: it
+        takes effect between two batches.
+        """
+        self._check_open()
+        return self._execute(sql)
+
+    @in_turn
+    def register(self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None = None) -> None:
+        """Let SQL call code of your own by a name. Given the types of its parameters it is a function over Arrow arrays, else a
+        class that aggregates (`sash.plan.user_aggregates` says how it is made).
+
+        On Spark the code goes to the workers by its name: register it again, before the first statement, after a restart.
+        """
+        self._check_open()
+        self._register(name, code, returns, parameters)
+
+    @in_turn
+    def explain(self, subject: str) -> Explanation:
+        """How a view, given by its name, or a query, given as SELECT …, will be run: plan, patterns, state, costs, and with whom
+        it shares operators."""
+        self._check_open()
+        return Explanation(self._explained_subject(subject))
+
+    def analyze(self, view: str) -> Explanation:
+        """How a view has run so far: what was counted beside what was expected, and what its streams are like; on Spark in this
+        run and over all shards."""
+        with self._turn():
+            name, host = self._kept_view(view), self._running()
+            choice, shards = self._running_choice(name)
+            return Explanation(self._analyzed(choice, shards, host.counted(), host.statistics()))
+
+    # Rows and time
+
+    @abstractmethod
+    def push(self, name: str, rows: Any) -> None:
+        """Rows come: dicts, tuples, columns, Arrow or pandas. In this process they are part of every answer when this returns.
+
+        On Spark only tables take rows this way, from the next batch on; those of a stream come from its files, or from a
+        DataFrame (`stream`).
+        """
+
+    @abstractmethod
+    def delete(self, name: str, rows: Any) -> None:
+        """Rows leave a table, each once; on Spark from the next batch on."""
+
+    @abstractmethod
+    def stream(
+        self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
+        idle_after: str | None = None, partition: str | Sequence[str] | None = None, position: str | None = None,
+    ) -> None:
+        """On Spark, let a stream read a streaming DataFrame. One that is declared takes the columns of its names; else it is
+        declared here, with the DataFrame's columns: `db.stream("conn", frame, timestamp="ts", delay="10 SECONDS")`.
+
+        `partition` and `position` name the columns that tell where a row was in its source, as Kafka's `partition` (of several
+        topics `("topic", "partition")`) and `offset` do: every partition has a clock of its own then, and batches do not show.
+        Without them a batch is one unit, judged against the clock before it.
+
+        In this process there are no DataFrames: push their rows.
+        """
+
+    @abstractmethod
+    def advance(self, to: Instant, stream: str = "") -> None:
+        """Time moves to an instant without data, for a stream or for all: no row before it will come any more.
+
+        A timestamp, a time of the day of the last row ("12:05:00"), a datetime, or microseconds since 1970. On Spark it takes
+        effect with the next batch.
+        """
+
+    @abstractmethod
+    def poll(self) -> None:
+        """Let time reach the present though no row arrives: that of streams stamped at arrival, and of those that are idle by
+        their rule. Nothing happens if nobody waits for it. On Spark a running query does so by itself."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """The input is over: everything up to the greatest timestamp is final.
+
+        On Spark this stops a running query, reads what is there to its end and finishes the checkpoint, which then takes no more.
+        """
+
+    # Running
+
+    @abstractmethod
+    def run(self) -> None:
+        """Read what is there, files and on Spark DataFrames, to its end, and make everything up to it final, unless it was
+        connected with `flush=False`. Other threads may use the database meanwhile."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """On Spark, run in the background until `stop`. In this process rows are answered as they are pushed."""
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Wait until all that is there now is answered. In this process what was pushed is answered already."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End what `start` began; another `start` goes on from there. Nothing happens if nothing runs."""
+
+    @abstractmethod
+    def schedule(self, schedule: str, view: str = "") -> None:
+        """Run operators in another order from now on, on Spark from the next batch on: all of them, or those of a view. No
+        answer depends on it."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the end of the input has come. In this process more may come after it; on Spark the checkpoint is finished."""
+        with self._turn():
+            return self._running().is_finished
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop, and let go of everything; on Spark the session stays. Nothing can be asked any more, subscribers get what they
+        have not read, and end. It may be called again."""
+
+    # Answers
+
+    def view(self, name: str) -> Answer:
+        """The answer of a view over all rows taken in so far, final or not: at the greatest timestamp that the streams of this
+        view have had, or at their clock where that is later. The answer says at which instant it is (`as_of`), and whether that
+        is final (`is_final`)."""
+        with self._turn():
+            found, host = self._kept_view(name), self._running()
+            with self._looking():
+                rows, instants = host.answer(found)
+            return Answer(found, self._presented(found, rows), moment_or_none(instants.now), is_final=instants.is_final)
+
+    def final(self, name: str) -> Answer:
+        """The answer of a view at the greatest instant that is final: what its changes add up to."""
+        with self._turn():
+            found = self._kept_view(name)
+            rows, instants = self._running().final_answer(found)
+            return Answer(found, self._presented(found, rows), moment_or_none(instants.final_before - 1), is_final=True)
+
+    @abstractmethod
+    def changes(self, name: str) -> pa.Table | DataFrame:
+        """The changes of a view that are final and kept (`connect(history=…)`), in order: _op (+1 or -1), _ts, then its columns.
+
+        In this process an Arrow table, whose metadata says from which instant on it is complete, as `changes_since` does. On
+        Spark a streaming DataFrame, which goes on with what comes.
+        """
+
+    def changes_since(self, name: str) -> datetime:
+        """From which instant on `changes` has every change; the beginning of the calendar if none was dropped."""
+        with self._turn():
+            return moment(self._running().changes_since(self._kept_view(name)))
+
+    @abstractmethod
+    def subscribe(self, name: str, timeout: float | None = None) -> Subscription:
+        """The changes of a view that come from now on, as an iterator of Arrow batches, for another thread, or for later.
+
+        It ends when the view is dropped or the database is closed, and, given a `timeout`, when nothing has come for so many
+        seconds; then one may ask again.
+        """
+
+    def complete_since(self, name: str) -> datetime | None:
+        """From when on a view is right for all rows that ever came; None: never, it is right for rows since its creation.
+
+        A view that was there before the first row is complete since the beginning of the calendar.
+        """
+        with self._turn():
+            since = self._running().complete_since(self._kept_view(name))
+            return None if since is None else moment(since)
+
+    @abstractmethod
+    def write_answers(self, folder: Path | str | None = None) -> None:
+        """Write the final answer of every view as a Parquet file into a folder; on Spark, if none is named, into that of
+        `connect(output=…)`."""
+
+    # What was lost, and what was done
+
+    def late(self, name: str) -> pa.Table:
+        """Rows of a stream that came too late: the newest, as far as they are kept; `metrics` counts them all."""
+        with self._turn():
+            return self._running().lost(self._stream(name), Cargo.LATE)
+
+    def dead(self, name: str) -> pa.Table:
+        """Rows of a stream that could not be read, each with the reason: the newest, as far as they are kept."""
+        with self._turn():
+            return self._running().lost(self._stream(name), Cargo.DEAD)
+
+    def failures(self) -> list[tuple[str, int, object]]:
+        """Expressions that failed on a row, on Spark in this run, and gave NULL: reason, count and an example."""
+        with self._turn():
+            return self._running().failures.items()
+
+    def metrics(self) -> dict[str, Any]:
+        """What the job has done, on Spark in this run and over all shards, as plain data: rows through every arc by sign, time
+        and state of every operator, delays of every view (`sash.runtime.metrics`)."""
+        with self._turn():
+            return self._running().metrics()
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is: rows, changes, late and dead rows so far, the greatest timestamp; on Spark of this run."""
+        with self._turn():
+            return self._running().progress
+
+    @property
+    @abstractmethod
+    def state_bytes(self) -> int:
+        """Bytes that operators and ports hold, on Spark after the last batch, in all shards."""
+
+    # For people
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Whatever the state of it: nothing is begun, and no turn is waited for."""
+        streams, views = list(self.catalog.streams.values()), list(self.catalog.views.values())
+        parts = [
+            _named("stream", [one.name for one in streams if not one.is_table]),
+            _named("table", [one.name for one in streams if one.is_table]),
+            _named("view", [one.name for one in views]),
+            f"{self._rows_seen():,} rows seen",
+        ]
+        state = ", closed" if self._is_closed else ""
+        return f"<{type(self).__name__} {self.place}{state}: {'; '.join(part for part in parts if part)}>"
+
+    # What hosts add
+
+    @abstractmethod
+    def _running(self) -> Host:
+        """The host; it is made when it is first asked for."""
+
+    @abstractmethod
+    def _turn(self) -> AbstractContextManager[None]:
+        """An open database for one question, alone with it where that is needed."""
+
+    def _looking(self) -> AbstractContextManager[None]:
+        """While an answer is made, which may call code of the user."""
+        return nullcontext()
+
+    @abstractmethod
+    def _running_choice(self, view: str) -> tuple[Choice, int]:
+        """How a view is run, and in how many shards."""
+
+    @abstractmethod
+    def _rows_seen(self) -> int:
+        """So far, by a host that is there; nothing is begun."""
+
+    @property
+    @abstractmethod
+    def _is_closed(self) -> bool: ...
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise SashError("the database is closed", "connect again")
+
+    def _taking_rows(self, name: str) -> StreamSpec:
+        spec = self._stream(name)
+        if spec.changes_from is not None:
+            raise SashError(f'table "{spec.name}" has its rows from stream "{spec.changes_from}"', "push changes there")
+        return spec
+
+    def _updatable_table(self, name: str) -> StreamSpec:
+        spec = self._taking_rows(name)
+        if not spec.is_table:
+            raise SashError(f'"{spec.name}" is a stream, and rows of a stream are not taken back', "use a window, or a table")
+        return spec
+
+    def _advance(self, statement: Advance) -> None:
+        self.advance(statement.time, statement.stream.text if statement.stream else "")
+
+
+def _named(kind: str, names: list[str]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names[:FEW])}{more}"

@@ -1,0 +1,42 @@
+"""Instants as people write and read them; inside, they are microseconds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
+from typing import TypeAlias
+
+from sash.errors import SashError
+from sash.schema import BEGINNING, END
+
+EPOCH = datetime(1970, 1, 1)
+
+Instant: TypeAlias = "str | int | datetime"  # "2024-05-01 12:00:00", "12:00:00", microseconds since 1970, or a datetime
+
+
+def parse_instant(given: Instant, day: int = 0) -> int:
+    """An instant in microseconds; a time alone is one of the day that `day` is in, and a zone is turned into UTC."""
+    if isinstance(given, int):
+        return given
+    found = _parsed(given, day) if isinstance(given, str) else given
+    if found.tzinfo is not None:
+        found = found.astimezone(UTC).replace(tzinfo=None)
+    return (found - EPOCH) // timedelta(microseconds=1)
+
+
+def _parsed(text: str, day: int) -> datetime:
+    try:
+        if ":" in text[:3]:
+            return datetime.combine((EPOCH + timedelta(microseconds=day)).date(), time_of_day.fromisoformat(text))
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise SashError(f'"{text}" is not a timestamp', "write it as 2024-05-01 12:00:00 or 12:00:00") from None
+
+
+def moment(instant: int) -> datetime:
+    return EPOCH + timedelta(microseconds=instant)
+
+
+def moment_or_none(instant: int) -> datetime | None:
+    """None for what is no instant: before the first row, and for ever."""
+    return moment(instant) if BEGINNING < instant < END else None

@@ -95,7 +95,7 @@ class Database(StatementExecutor):
     `close`: after that nothing can be asked any more.
     """
 
-    place: ClassVar[str]  # where it runs, for people
+    _place: ClassVar[str]  # where it runs, for people
 
     # Declaring
 
@@ -324,7 +324,7 @@ class Database(StatementExecutor):
             f"{self._rows_seen():,} rows seen",
         ]
         state = ", closed" if self._is_closed else ""
-        return f"<{type(self).__name__} {self.place}{state}: {'; '.join(part for part in parts if part)}>"
+        return f"<{type(self).__name__} {self._place}{state}: {'; '.join(part for part in parts if part)}>"
 
     # What hosts add
 

@@ -50,7 +50,7 @@ def text_of(table: pa.Table, title: str, most: int | None = ROWS) -> str:
     lines = [_line(shown.names, sides), _line(["─" * width for width in widths], sides)] if count else []
     lines += [_line([cell.text for cell in row], sides) for row in shown.rows]
     left = [f"… {shown.rows_left:,} more rows"] if shown.rows_left else []
-    left += [f"… {len(widths) - count} more columns: {', '.join(shown.names[count:])}"] if count < len(widths) else []
+    left += [_cut(f"… {len(widths) - count} more columns: {', '.join(shown.names[count:])}", LINE)] if count < len(widths) else []
     return "\n".join(line.rstrip() for line in [title, *lines, *left])
 
 
@@ -79,7 +79,11 @@ def _cell(value: object, widest: int | None) -> Cell:
     text = harmless(value if isinstance(value, str) else str(value))
     if isinstance(value, str) and (text == NULL or text != text.strip() or not text):
         text = f"'{text}'"
-    return Cell(text if widest is None or len(text) <= widest else text[: widest - 1] + "…")
+    return Cell(text if widest is None else _cut(text, widest))
+
+
+def _cut(text: str, widest: int) -> str:
+    return text if len(text) <= widest else text[: widest - 1] + "…"
 
 
 def harmless(text: str) -> str:

@@ -54,7 +54,7 @@ def now_in_microseconds() -> int:
 class EmbeddedDatabase(Database):
     """An engine in this process, without a JVM: for tests, notebooks, and answers within microseconds to milliseconds."""
 
-    place = "in this process"
+    _place = "in this process"
 
     def __init__(
         self, clock: Callable[[], int] = now_in_microseconds, base: Path | str | None = None, expiry: str = "auto",

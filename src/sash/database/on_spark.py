@@ -58,7 +58,7 @@ class SparkDatabase(Database):
         db.view("v"); db.changes("v")            # the live answer; a streaming DataFrame
     """
 
-    place = "on Spark"
+    _place = "on Spark"
 
     def __init__(
         self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,

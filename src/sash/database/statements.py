@@ -240,6 +240,7 @@ class StatementExecutor(ABC):
         return pa.table({"column": list(schema.names), "type": [str(type_) for type_ in schema.types]})
 
     def materialized(self) -> dict[str, ViewDefinition]:
+        """The views that are kept up to date, by name."""
         return {view.name: view for view in self.catalog.views.values() if view.is_materialized}
 
     def _view(self, name: str) -> ViewDefinition:

@@ -1,10 +1,16 @@
-"""The page of functions is what the registry holds. To write it anew: SASH_WRITE_DOCS=1 pytest tests/test_docs.py"""
+"""The page of functions is what the registry holds. To write it anew: SASH_WRITE_DOCS=1 pytest tests/test_docs.py
+
+The page on Python says what its example prints, and names every public method."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
+import pytest
+
+from sash.database.database import Database
 from sash.scalar.functions import FUNCTIONS
 from sash.sql.bind.aggregate_functions import NAMES
 from sash.sql.bind.over import WINDOW_FUNCTIONS
@@ -97,6 +103,15 @@ def page() -> str:
     over = ", ".join(f"`{name}`" for name in sorted(WINDOW_FUNCTIONS))
     table = "\n".join(["| function | takes |", "|---|---|", *lines])
     return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Windows of time\n\n{WINDOWS}\n## Arrays\n\n{ARRAYS}\n## Scalar functions\n\n{table}\n"
+
+
+def test_the_page_on_python(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (PAGE.parent / "python.md").read_text(encoding="utf-8")
+    (example,), (said,) = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "text"))
+    exec(example, {})
+    assert capsys.readouterr().out == said
+    named = set(re.findall(r"`(\w+)", "\n".join(line for line in text.splitlines() if line.startswith("| `"))))
+    assert named >= {name for name in vars(Database) if not name.startswith("_")}
 
 
 def test_the_page_of_functions_is_up_to_date() -> None:

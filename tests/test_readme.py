@@ -27,8 +27,9 @@ def test_the_session() -> None:
         if not code.startswith("db.view"):
             exec(code, values)
             continue
-        table = eval(code, values)
-        assert [" ".join(str(value) for value in row.values()) for row in table.to_pylist()] == [comment.strip()]
+        answer = eval(code, values)
+        assert [" ".join(str(value) for value in row.values()) for row in answer] == [comment.strip()]
+    assert f"{answer}\n" in blocks("text")
 
 
 def test_the_oracle(capsys: pytest.CaptureFixture[str]) -> None:

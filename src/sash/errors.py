@@ -6,7 +6,6 @@ An error in SQL also knows the place in the text and shows it with a caret.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 WIDEST, BEFORE = 160, 40  # characters of a line that are shown, and of those before the place
@@ -88,5 +87,7 @@ def choices(names: Iterable[str]) -> str:
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that was probably meant."""
+    import difflib  # takes longer to import than all that stands here
+
     found = difflib.get_close_matches(name.lower(), list(names), n=1, cutoff=0.6)
     return found[0] if found else None

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import sash
+from sash.database.options import ExpiryName
 
 INPUTS = """
 CREATE STREAM a (ts TIMESTAMP, k STRING, v BIGINT, x DOUBLE, d DECIMAL(30, 2)) TIMESTAMP BY ts;
@@ -56,11 +57,11 @@ QUERIES = (
     "SELECT e FROM (SELECT ARRAY_AGG(v) AS l FROM a [RANGE 2 SECONDS]), UNNEST(l) AS u(e)",
     "SELECT x FROM a [RANGE 2 SECONDS] WHERE x > 0.25",
 )
-OTHER_WAYS = ("time-message", "piggyback", "input-triggered", "negative", "direct")  # to let rows leave
+OTHER_WAYS: tuple[ExpiryName, ...] = ("time-message", "piggyback", "input-triggered", "negative", "direct")  # to let rows leave
 MANY = 3_000  # rows of one push: kernels that nobody needs for a few
 
 
-def play(query: str, expiry: str = "auto") -> None:
+def play(query: str, expiry: ExpiryName = "auto") -> None:
     db = sash.connect(expiry=expiry)
     db.execute(f"{INPUTS} CREATE MATERIALIZED VIEW answer AS {query}")
     for second in range(8):
@@ -73,7 +74,7 @@ def play(query: str, expiry: str = "auto") -> None:
     db.view("answer").to_arrow()
 
 
-def play_other_ways(expiry: str) -> None:
+def play_other_ways(expiry: ExpiryName) -> None:
     """The queries over which the ways to let rows leave differ most: a window, a join, a table, an aggregate."""
     for query in (QUERIES[0], QUERIES[2], QUERIES[4], QUERIES[6], QUERIES[8]):
         play(query, expiry)

@@ -97,7 +97,7 @@ class SltJob:
         result = self._db.execute(block.sql)
         self._statements.append(block.sql)
         if block.expected is not None:
-            given = [] if result is None else _rows(result)
+            given = [] if result is None else _rows(result.to_arrow())
             compare(
                 (" ".join(map(str, words(line))) for line in block.expected_rows),
                 (" ".join(map(str, row)) for row in given),

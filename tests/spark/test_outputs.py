@@ -327,7 +327,7 @@ def test_a_new_file_costs_the_same_however_many_were_seen(tmp_path: Path, monkey
 
 def test_files_that_have_been_read_are_only_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their names are not read again at a restart; one that comes again is neither read again nor may it have changed."""
-    stream = Database(base=tmp_path)
+    stream = EmbeddedDatabase(base=tmp_path)
     stream.execute(SQL)
     spec, folder = stream.catalog.streams["s"], SealedFolder.of(tmp_path / "files")
     (tmp_path / "s").mkdir()
@@ -362,7 +362,7 @@ def test_files_that_have_been_read_are_only_known(tmp_path: Path, monkeypatch: p
 
 
 def test_a_driver_that_died_while_it_forgot_files_has_lost_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Database(base=tmp_path)
+    stream = EmbeddedDatabase(base=tmp_path)
     stream.execute(SQL)
     spec, folder = stream.catalog.streams["s"], SealedFolder.of(tmp_path / "files")
     monkeypatch.setattr("os.fsync", lambda descriptor: None)

@@ -184,7 +184,7 @@ class Faults:
     def _power_cut(self) -> None:
         """Everybody dies; pages of arenas, and what was not brought to the disk, may not have reached it."""
         world = self._world
-        for process in (world.process, world.driver, *(attempt.process for attempt in world.beside)):
+        for process in (world.process, world.driver, *world.acting_now, *(attempt.process for attempt in world.beside)):
             process.is_dead = True
         for machine in range(world.machines):
             world.boots[machine] += 1

@@ -93,6 +93,7 @@ class SimulatedQuery(Query):
             if fault is not Fault.TWIN:
                 for _ in range(self.world.chance.randrange(12)):
                     first.step()
+                self.driver.check()  # nobody goes on where the power is gone
             if fault is Fault.ORPHAN:
                 self.driver.is_dead = True
                 raise Killed(self.driver.name)

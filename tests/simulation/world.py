@@ -106,6 +106,7 @@ class World:
         self.machines = machines
         self.boots = [0] * machines
         self.driver = self.process = Process("driver", 0)
+        self.acting_now: list[Process] = []  # those that somebody waits for
         self.beside: list[Attempt] = []  # attempts that run beside the process at hand
         self.log: list[str] = []
         self.wrong: str | None = None  # what happened beside that must never be
@@ -114,9 +115,11 @@ class World:
     def acting(self, process: Process) -> Iterator[None]:
         """What is done now, that process does."""
         before, self.process = self.process, process
+        self.acting_now.append(process)
         try:
             yield
         finally:
+            self.acting_now.remove(process)
             self.process = before
 
     def turn(self) -> None:
@@ -130,6 +133,7 @@ class World:
             for _ in range(self._steps(attempt)):
                 attempt.step()
         self._tidy()
+        process.check()  # the others may have met a loss of power
 
     def _steps(self, attempt: Attempt) -> int:
         """How much it does while another does one thing; now and then it falls asleep."""

@@ -105,7 +105,7 @@ class Query:
             self._reader._planner._looked = 0.0
             end = self._reader.latestOffset(start, None)  # type: ignore[arg-type]
             taking = {name: min(taken.get(name, 0) + self._at_once(name), len(frame.batches)) for name, frame in self._frames.items()}
-            if end == start and taking == taken and done >= 0:
+            if end == start and all(taken.get(name, 0) == count for name, count in taking.items()) and done >= 0:
                 self._done = done
                 return False
             kafka = [{name: dict.fromkeys(map(str, frame.partitions), 0)} for name, frame in self._frames.items() if frame.partitions]

@@ -25,6 +25,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("engine", "benchmarks.engine", "the engine on one core against bare loops: usual workloads", in_suite=True),
+    Benchmark("public", "benchmarks.public", "what a user pays: push in, changes out, against the engine alone", in_suite=True),
     Benchmark("pipeline", "benchmarks.pipeline", "Sash on Spark against a pipeline without an engine", in_suite=True),
     Benchmark("traffic", "benchmarks.traffic", "the queries of the demo against reading their rows alone", in_suite=True),
     Benchmark("patterns", "benchmarks.patterns_report", "expiry strategies against each other, over two kinds of stores"),

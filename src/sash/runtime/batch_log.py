@@ -10,7 +10,7 @@ times at most. What is dropped is a whole batch.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -87,19 +87,35 @@ class BatchLog:
     def _put(self, batch: pa.RecordBatch, first: int, level: int, size: int | None = None) -> None:
         size = int(batch.nbytes) if size is None else size
         level = LEVELS if size >= LARGE else level
-        piece = Piece(batch, first, size + BATCH_OVERHEAD + COLUMN_OVERHEAD * batch.num_columns, level)
+        piece = Piece(batch, first, size + _overhead(batch), level)
         self._pieces.append(piece)
         self.bytes += piece.bytes
 
+    def _exchange(self, place: int, batch: pa.RecordBatch) -> None:
+        """The same rows in another form."""
+        piece = self._pieces[place]
+        self._pieces[place] = replace(piece, batch=batch, bytes=int(batch.nbytes) + _overhead(batch))
+        self.bytes += self._pieces[place].bytes - piece.bytes
+
     def _merge(self) -> None:
         while self._ends_in_equals():
-            last = [self._pieces.pop() for _ in range(MERGED)][::-1]
-            self.bytes -= sum(piece.bytes for piece in last)
-            whole = pa.Table.from_batches([piece.batch for piece in last]).combine_chunks().to_batches()[0]
+            last = [self._pieces[place] for place in range(-MERGED, 0)]
+            whole = self._joined([piece.batch for piece in last])
+            for piece in last:
+                self._pieces.pop()
+                self.bytes -= piece.bytes
             self._put(whole, last[0].first, last[0].level + 1)
+
+    def _joined(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        """As one."""
+        return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
     def _ends_in_equals(self) -> bool:
         pieces = self._pieces
         if len(pieces) < MERGED or pieces[-1].level >= LEVELS or pieces[-1].level != pieces[-MERGED].level:
             return False
         return all(pieces[-place].level == pieces[-1].level for place in range(2, MERGED))
+
+
+def _overhead(batch: pa.RecordBatch) -> int:
+    return BATCH_OVERHEAD + COLUMN_OVERHEAD * int(batch.num_columns)

@@ -5,20 +5,28 @@
                     └─ complete since 11: of 10 the first batch is gone, so none of it is shown
 
 A subscriber holds back nobody: what it has not read is kept within a bound, and one that is slower than that is told so.
+
+Changes stay the lanes that they came in until somebody reads them. The answer of the view is their sum; they are added to it as
+late as can be: when somebody asks for it, or before they are dropped, or become columns.
 """
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Int64s
+from sash.deltas import Delta, Int64s
 from sash.errors import SashError
 from sash.runtime.batch_log import BatchLog, Piece
 from sash.runtime.history_limit import DEFAULT_BYTES, History
+from sash.runtime.lane_changes import LaneChanges, joined
 from sash.schema import BEGINNING
+
+Batch: TypeAlias = pa.RecordBatch | LaneChanges
 
 
 class Reader:
@@ -31,28 +39,35 @@ class Reader:
 class ChangeLog(BatchLog):
     """Batches of _op, _ts and columns, in the order of _ts."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, add_up: Callable[[Delta], None] | None = None) -> None:
+        """`add_up` takes all changes that come as lanes, each once."""
         super().__init__(history.bytes)
         self.complete_since = BEGINNING  # every change at this instant or later is here
         self._history = history
         self._newest = BEGINNING
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._add_up, self._added = add_up, 0  # the number of the first change that is not in the answer
 
     def begin(self, instant: int) -> None:
         """A view that is new has no changes before this instant, or before its first one if that is earlier."""
         first = [int(instants(piece.batch)[0]) for piece in list(self._pieces)[:1]]
         self.complete_since = min([instant, *first])
 
-    def append(self, batch: pa.RecordBatch, size: int | None = None) -> None:
+    def append(self, batch: Batch, size: int | None = None) -> None:
         if batch.num_rows:
             self._newest = int(instants(batch)[-1])
             super().append(batch, size)
 
+    @property
+    def kept_since(self) -> int:
+        """The instant from which on all changes are here."""
+        if self._history.microseconds is None:
+            return self.complete_since
+        return max(self.complete_since, self._newest - self._history.microseconds + 1)
+
     def kept(self) -> tuple[list[pa.RecordBatch], int]:
         """All changes from an instant on, and that instant."""
-        since = self.complete_since
-        if self._history.microseconds is not None:
-            since = max(since, self._newest - self._history.microseconds + 1)
+        since = self.kept_since
         found = self.batches()
         for place, batch in enumerate(found):
             start = int(np.searchsorted(instants(batch), since))
@@ -78,10 +93,48 @@ class ChangeLog(BatchLog):
             )
         return found
 
+    def batches(self) -> list[pa.RecordBatch]:
+        self.write_columns()
+        return super().batches()
+
+    def since(self, row: int) -> list[pa.RecordBatch]:
+        self.write_columns(row)
+        return super().since(row)
+
     def taken(self) -> list[pa.RecordBatch]:
         found = super().taken()
         self.complete_since = max(self.complete_since, self._newest + 1 if self.count else BEGINNING)
         return found
+
+    def add_all(self) -> None:
+        """Add to the answer what is not in it."""
+        for piece in self._from(self._added):
+            self._add(piece)
+
+    def write_columns(self, row: int = 0) -> None:
+        """What lies as lanes from a row on becomes columns."""
+        for place in range(len(self._pieces) - 1, -1, -1):
+            piece = self._pieces[place]
+            if piece.end <= row:
+                break
+            if isinstance(piece.batch, LaneChanges):
+                self.add_all()
+                self._exchange(place, piece.batch.columns())
+
+    def _from(self, row: int) -> list[Piece]:
+        """The pieces that have rows from a number on."""
+        found: list[Piece] = []
+        for piece in reversed(self._pieces):
+            if piece.end <= row:
+                break
+            found.append(piece)
+        return found[::-1]
+
+    def _add(self, piece: Piece) -> None:
+        if piece.end > self._added:
+            if self._add_up is not None and isinstance(piece.batch, LaneChanges):
+                self._add_up(piece.batch.slice(max(0, self._added - piece.first)).units)
+            self._added = piece.end
 
     def _drop(self) -> None:
         needed = min((reader.position for reader in self._readers), default=self.count)
@@ -94,6 +147,11 @@ class ChangeLog(BatchLog):
                 return
             gone = self._drop_first()
             self.complete_since = max(self.complete_since, int(instants(gone.batch)[-1]) + 1)
+
+    def _drop_first(self) -> Piece:
+        gone = super()._drop_first()
+        self._add(gone)
+        return gone
 
     def _is_kept(self, piece: Piece) -> bool:
         if self._history.microseconds is not None:
@@ -109,9 +167,21 @@ class ChangeLog(BatchLog):
         self._drop_first()
         self.complete_since = max(self.complete_since, int(ts[place - 1]) + 1)
         if place < len(ts):
-            self._put(piece.batch.take(pa.array(np.arange(place, len(ts)))), piece.first + place, 0)
+            self._put(_end(piece.batch, place), piece.first + place, 0)
+
+    def _joined(self, batches: list[Batch]) -> Batch:
+        lanes = [batch for batch in batches if isinstance(batch, LaneChanges)]
+        if len(lanes) == len(batches):
+            return joined(lanes)
+        if lanes:
+            self.add_all()
+        return super()._joined([batch.columns() if isinstance(batch, LaneChanges) else batch for batch in batches])
 
 
-def instants(changes: pa.RecordBatch) -> Int64s:
+def instants(changes: Batch) -> Int64s:
     """The column _ts as numbers."""
-    return np.asarray(changes.column(1).view(pa.int64()))
+    return changes.units.ts if isinstance(changes, LaneChanges) else np.asarray(changes.column(1).view(pa.int64()))
+
+
+def _end(batch: Batch, start: int) -> Batch:
+    return batch.end(start) if isinstance(batch, LaneChanges) else batch.take(pa.array(np.arange(start, batch.num_rows)))

@@ -7,72 +7,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from sash.deltas import Delta
 from sash.operators.spec import Spec
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.batch_log import BatchLog
-from sash.runtime.change_log import ChangeLog
 from sash.runtime.graph import Graph
-from sash.runtime.history_limit import DEFAULT, History
+from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants
+from sash.runtime.kept import Kept, ShownView, UnreadChanges
 from sash.runtime.late_rows import LateWarnings
-from sash.runtime.live import LiveView, Shelf
+from sash.runtime.live import Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
 from sash.runtime.packing import DEAD_SCHEMA, NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
-from sash.runtime.shard import Shard
+from sash.runtime.shard import Outcome, Shard
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, SECOND
 from sash.stores.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
-
-NET_FROM = 1024  # fewer changes are added up when somebody asks for the answer
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What is kept of one spec: the answer, and its changes as far as the history reaches."""
-
-    live: LiveView
-    changes: ChangeLog
-
-
-@dataclass(frozen=True)
-class ShownView:
-    """A view; one that joins others of its spec has all that they have."""
-
-    view: View
-    kept: Kept
-    began: int = BEGINNING  # at this instant
-    complete_since: int | None = BEGINNING  # None: it is right only for the rows in memory when it began, and later ones
-
-
-class UnreadChanges:
-    """What one subscriber has not read of a view; over when the view is gone or another has its name."""
-
-    def __init__(self, name: str, kept: Kept, views: Mapping[str, ShownView]) -> None:
-        self._name, self._kept, self._views = name, kept, views
-        self._reader = kept.changes.reader()
-
-    def take(self) -> list[pa.RecordBatch]:
-        return self._kept.changes.read(self._reader)
-
-    @property
-    def is_over(self) -> bool:
-        shown = self._views.get(self._name)
-        return shown is None or shown.kept is not self._kept
-
 
 class EmbeddedHost:
     """Runs a job in this process."""
@@ -81,10 +44,10 @@ class EmbeddedHost:
         self._arena = arena or Arena.anonymous()
         self.job = job
         self._history = history
-        self._shard = Shard(job, 1, 0, self._arena, net_from=NET_FROM)
+        self._shard = Shard(job, 1, 0, self._arena)
         self._orders: dict[str, int] = {}
         self._kept: dict[Spec, Kept] = {}
-        self._shelf = Shelf()
+        self._shelf = Shelf(self._shard.interner)
         self.views: dict[str, ShownView] = {}
         for view in job.views:
             self.views[view.name] = ShownView(view, self._kept.get(view.spec) or self._keep(view))
@@ -100,7 +63,7 @@ class EmbeddedHost:
         self._watch_streams()
 
     def _keep(self, view: View) -> Kept:
-        kept = self._kept[view.spec] = Kept(LiveView(view.schema, self._shelf), ChangeLog(self._history))
+        kept = self._kept[view.spec] = Kept(view, self._shelf, self._history)
         return kept
 
     def _watch_streams(self) -> None:
@@ -121,11 +84,11 @@ class EmbeddedHost:
             twin = next(shown for shown in self.views.values() if shown.kept is kept)
             self.views[view.name] = ShownView(view, kept, twin.began, twin.complete_since)
             if replaces is not None:
-                self._shard.change(job)
+                self._shard.take_up(job)
             return
         kept = self._by_name[view.name] = self._keep(view)
         self._watch_streams()
-        out = self._shard.change(job, seeds)
+        out = self._shard.take_up(job, seeds)
         began = self._shard.now_of(view.spec)
         self.views[view.name] = ShownView(view, kept, began, self._shard.complete_since(view.spec))
         self._take_out(out)
@@ -135,7 +98,7 @@ class EmbeddedHost:
         """Run one view less; nothing stays behind of what only it needed."""
         self.job = job
         self._show_no_more(name)
-        self._shard.change(job)
+        self._shard.take_up(job)
 
     def _show_no_more(self, name: str) -> None:
         gone = self.views.pop(name)
@@ -143,7 +106,7 @@ class EmbeddedHost:
         self._by_name.pop(name, None)
         self._by_name |= {heir.name: gone.kept for heir in heirs}
         if not heirs:
-            self._kept.pop(gone.view.spec).live.close()
+            self._kept.pop(gone.view.spec).close()
 
     def look_afresh(self) -> None:
         """From now on statistics are about rows that are still to come."""
@@ -159,14 +122,24 @@ class EmbeddedHost:
         if not is_alone or view.spec in self._kept or old.view.spec.is_held_back:
             return False
         both = self.job.with_view(twin, streams)
-        filled = self._shard.change(both)
-        is_exact = self._shard.is_complete(view.spec) and _answer(filled, twin).equals(old.kept.live.rows())
+        filled = self._shard.take_up(both)
+        is_exact = self._shard.is_complete(view.spec) and self._first_answer(filled, twin).equals(old.kept.answer())
         if is_exact:
             self.job = both.handed_over(view.name, twin.name, view.name)
             self._kept[view.spec] = self._kept.pop(old.view.spec)
             self.views[view.name] = replace(old, view=view)
-        self._shard.change(self.job)
+        self._shard.take_up(self.job)
         return is_exact
+
+    def _first_answer(self, filled: Outcome, view: View) -> pa.Table:
+        """What a view that is new begins with."""
+        first = Kept(view, self._shelf, NONE)
+        for changes, net in filled.changes:
+            if changes.view.name == view.name and len(net):
+                first.take(net)
+        answer = first.answer()
+        first.close()
+        return answer
 
     def take_unread(self, stream: StreamSpec, rows: pa.RecordBatch, arrival: int | None) -> None:
         """Rows came that no view reads; only how late it is is known of them."""
@@ -188,7 +161,7 @@ class EmbeddedHost:
 
     def changes_since(self, name: str) -> int:
         """The instant from which on every change of a view is kept."""
-        return self.views[name].kept.changes.kept()[1]
+        return self.views[name].kept.changes.kept_since
 
     def unread(self, name: str) -> UnreadChanges:
         """For one who wants the changes of a view that come from now on."""
@@ -205,7 +178,7 @@ class EmbeddedHost:
 
     def final(self, name: str) -> pa.Table:
         """The answer of a view as far as it is final."""
-        return self.views[name].kept.live.rows()
+        return self.views[name].kept.answer()
 
     def answer(self, name: str) -> tuple[pa.Table, Instants]:
         """The answer of a view over all rows taken in so far, and at which instant it is."""
@@ -298,9 +271,10 @@ class EmbeddedHost:
 
     def step(self, packets: Iterable[Packet]) -> None:
         started, came = time.monotonic(), list(packets)
-        out = self._shard.step(came)
+        out = self._shard.work(came)
         self._clockwork.reached(self.now, started)
-        self._take_out([*(packet for packet in came if packet.level == OUTSIDE), *out])
+        out.rows += [packet for packet in came if packet.level == OUTSIDE]
+        self._take_out(out)
 
     def metrics(self) -> dict[str, Any]:
         """What operators, arcs and views have done so far, as plain data."""
@@ -334,48 +308,46 @@ class EmbeddedHost:
         now = self._job_metrics.and_now(None, self._shard.metrics())
         return counted(now.operators(), self._shard.early(), self.elapsed)
 
-    def _take_out(self, out: Sequence[Packet]) -> None:
-        for packet in out:
-            if packet.cargo is Cargo.CHANGES:
-                self._take_changes(packet.name, packet.batch())
-            elif packet.cargo is Cargo.NET:
-                self._by_name[packet.name].live.add(packet.batch())
-            elif packet.cargo is Cargo.LATE:
+    def _take_out(self, out: Outcome) -> None:
+        changes = 0
+        for view, net in out.changes:
+            if len(net):
+                changes += self._take_changes(view.view.name, net)
+        for packet in out.rows:
+            if packet.cargo is Cargo.LATE:
                 self.late[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.DEAD:
                 self.dead[packet.name].append(packet.batch())
-        self._warnings.hear(out, self.job.streams)
-        self._tell(out)
+        self._warnings.hear(out.rows, self.job.streams)
+        self._tell(out, changes)
 
-    def _take_changes(self, name: str, changes: pa.RecordBatch) -> None:
-        kept, size = self._by_name[name], int(changes.nbytes)
-        kept.changes.append(changes, size)
-        if changes.num_rows < NET_FROM:
-            kept.live.add_later(changes, size)
-        self._measure(name, changes)
+    def _take_changes(self, name: str, net: Delta) -> int:
+        """Keep them; how many they are."""
+        log = self._by_name[name].changes
+        before = log.count
+        self._by_name[name].take(net)
+        view, count = self._job_metrics.view(name), log.count - before
+        view.changes += count
+        self._clockwork.tell_delays(view.wall, net, time.monotonic())
+        return count
 
-    def _measure(self, name: str, changes: pa.RecordBatch) -> None:
-        view, instants = self._job_metrics.view(name), np.asarray(changes.column(1).view(pa.int64()))
-        view.changes += len(instants)
-        view.wall.add(self._clockwork.delays(instants, time.monotonic()))
-        self._clockwork.forget(int(instants[0]))
-
-    def _tell(self, packets: Sequence[Packet]) -> None:
+    def _tell(self, out: Outcome, changes: int) -> None:
         """Count what a step brought."""
         now = time.monotonic()
-        facts = [packet.facts() for packet in packets if packet.cargo is Cargo.FACTS]
-        for name, cargo in (("changes", Cargo.CHANGES), ("late", Cargo.LATE), ("dead", Cargo.DEAD)):
-            facts.append({name: sum(packet.batch().num_rows for packet in packets if packet.cargo is cargo)})
-        facts.append({"greatest": self.event_time if self.event_time > BEGINNING else None})
+        facts = [packet.facts() for packet in out.sent if packet.cargo is Cargo.FACTS]
+        for name, cargo in (("late", Cargo.LATE), ("dead", Cargo.DEAD)):
+            facts.append({name: sum(packet.batch().num_rows for packet in out.rows if packet.cargo is cargo)})
+        facts.append({"changes": changes, "greatest": self.event_time if self.event_time > BEGINNING else None})
         self.progress = self.progress.after(self.progress.batch + 1, now - self._stepped, now - self._started, facts)
         self._stepped = now
 
     def view(self, name: str) -> pa.Table:
         """The answer over all rows taken in so far, final or not: what is held is played through in a fork of the state."""
         fork = self._arena.fork()
-        packets = Shard(replace(self.job.only(name), remembers=False), 1, 0, fork).step(list(self._control({"look": 1})))
+        ahead = Shard(replace(self.job.only(name), remembers=False), 1, 0, fork).work(list(self._control({"look": 1})))
+        more = [view.whole(net) for view, net in ahead.changes if len(net)]
         fork.close()
-        return self.views[name].kept.live.rows(packet.batch() for packet in packets if packet.cargo is Cargo.NET)
+        return self.views[name].kept.answer(more)
 
     def _control(self, facts: dict[str, Any], stream: str = "") -> Iterable[Packet]:
         return to_everyone(self.job, Cargo.CONTROL, stream, 0, told_body(facts))
@@ -384,12 +356,3 @@ class EmbeddedHost:
 def _as_they_are(rows: pa.RecordBatch) -> pa.RecordBatch:
     """A shard in this process reads them at once."""
     return rows
-
-
-def _answer(packets: Sequence[Packet], view: View) -> pa.Table:
-    """What a view that is new begins with."""
-    live = LiveView(view.schema)
-    for packet in packets:
-        if packet.cargo is Cargo.CHANGES and packet.name == view.name:
-            live.add_later(packet.batch())
-    return live.rows()

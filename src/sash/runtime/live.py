@@ -28,11 +28,11 @@ Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the 
 
 
 class Shelf:
-    """Where live answers are kept together: one arena and one table of strings for all."""
+    """Where live answers are kept together: one arena and one table of strings for all, which may be that of a shard."""
 
-    def __init__(self) -> None:
+    def __init__(self, interner: Interner | None = None) -> None:
         self.arena = Arena.anonymous()
-        self.interner = Interner(self.arena)
+        self.interner = interner or Interner(self.arena)
         self.lock = threading.Lock()
         self._count = 0
 
@@ -69,6 +69,11 @@ class LiveView:
         with self._lock:
             self._interner.sweep()
             self._add(net, 1)
+
+    def add_lanes(self, rows: Int64s, weights: Int64s) -> None:
+        """The same, of changes whose strings are those of the shelf."""
+        with self._lock:
+            self._bag.add(rows, weights)
 
     def add_changelog(self, changes: pa.Table) -> None:
         """Changes with sign: _op, _ts, then the columns of the view."""

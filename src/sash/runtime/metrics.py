@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sash.deltas import Delta, Int64s
 from sash.kernels.counting import count_signs
@@ -141,34 +140,40 @@ class Clockwork:
     def __init__(self) -> None:
         self._instants: list[int] = []
         self._seconds: list[float] = []
-        self._arrays: tuple[Int64s, npt.NDArray[np.float64]] | None = None
 
     def reached(self, instant: int, seconds: float) -> None:
         if not self._instants or instant > self._instants[-1]:
             self._instants.append(instant)
             self._seconds.append(seconds)
-            self._arrays = None
 
-    def delays(self, instants: Int64s, seconds: float) -> Int64s:
-        """Of effects at these instants that appear now, in microseconds. What was there before all time is not late."""
+    def tell_delays(self, wall: Delays, effects: Delta, seconds: float) -> None:
+        """Of changes, in the order of their instants, that appear now. What was there before all time is not late.
+
+        Time reaches few instants in a step, so few delays differ: each is told once, with how many have it.
+        """
         if not self._instants:
-            return np.zeros(len(instants), np.int64)
-        reached, when = self._known()
-        places = np.minimum(np.searchsorted(reached, instants), len(reached) - 1)
-        return ((seconds - when[places]) * SECOND).astype(np.int64)
+            wall.add_none(_units(effects.weight))
+            return
+        start, last = 0, len(self._instants) - 1
+        while start < len(effects):
+            place, stop = min(bisect_left(self._instants, int(effects.ts[start])), last), len(effects)
+            if place < last:
+                stop = int(np.searchsorted(effects.ts, self._instants[place], side="right"))
+            delay = int((seconds - self._seconds[place]) * SECOND)
+            wall.add(np.array([delay], np.int64), _units(effects.weight[start:stop]))
+            start = stop
+        self._forget(int(effects.ts[0]))
 
-    def _known(self) -> tuple[Int64s, npt.NDArray[np.float64]]:
-        """Both lists as arrays: many views ask between two steps."""
-        if self._arrays is None:
-            self._arrays = np.array(self._instants, np.int64), np.array(self._seconds)
-        return self._arrays
-
-    def forget(self, before: int) -> None:
+    def _forget(self, before: int) -> None:
         """There will be no effects before this instant any more."""
         if len(self._instants) > KEPT:
             place = bisect_left(self._instants, before)
             del self._instants[:place], self._seconds[:place]
-            self._arrays = None
+
+
+def _units(weight: Int64s) -> int:
+    """How many changes some weights stand for."""
+    return int(np.abs(weight).sum())
 
 
 class JobMetrics:

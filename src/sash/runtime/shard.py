@@ -8,7 +8,7 @@ A step is a function of the arena and its packets, so that a step that is run ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sash.deltas import Delta
@@ -41,12 +41,27 @@ from sash.stores.arena import Arena
 from sash.stores.interner import Interner
 
 
+@dataclass
+class Outcome:
+    """What a step gives: packets, among them rows that were late or dead, and the net changes of views, as lanes.
+
+    The lanes are good until the next step: strings in them are codes of this shard (`Shard.interner`).
+    """
+
+    rows: list[Packet]
+    changes: list[tuple[ViewChanges, Delta]] = field(default_factory=list)
+    sent: list[Packet] = field(default_factory=list)
+
+    def packed(self) -> list[Packet]:
+        """For those who are elsewhere."""
+        return [*self.rows, *(packet for view, net in self.changes for packet in view.packets(net)), *self.sent]
+
+
 class Shard:
     """Shard number `shard` of a level."""
 
-    def __init__(self, job: Job, level: int, shard: int, arena: Arena, *, net_from: int = 0) -> None:
+    def __init__(self, job: Job, level: int, shard: int, arena: Arena) -> None:
         self._level, self._shard, self._arena = level, shard, arena
-        self._net_from = net_from  # fewer changes of a view come without their net
         self._interner = Interner(arena)
         self.failures = Failures()
         self._clocks = Clocks(arena)
@@ -100,16 +115,25 @@ class Shard:
         clock = self._clocks[stream]
         return None if clock.begin is None else (clock.begin, clock.greatest)
 
+    @property
+    def interner(self) -> Interner:
+        """It knows the strings of all lanes."""
+        return self._interner
+
     def step(self, packets: Sequence[Packet]) -> list[Packet]:
         """Work off what came, and give what is to go out."""
+        return self.work(packets).packed()
+
+    def work(self, packets: Sequence[Packet]) -> Outcome:
+        """The same for a host in this process."""
         self._interner.sweep()
         own = [packet for packet in packets if packet.level == self._level]
         self._learn_partitions(own)
         first, later = by_position(own)
-        out, is_end = list(self._take_rows(first)), False
+        out, is_end = Outcome(list(self._take_rows(first))), False
         for control, changes in later:
             is_end = self._clocks.take_control(control) or is_end
-            out += self._take_rows(changes)
+            out.rows += self._take_rows(changes)
         self._tell_the_end(is_end)
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
         final = {time: self._clocks.final_before(time) for time in self._job.times}
@@ -117,13 +141,13 @@ class Shard:
             feed = view.due(results[spec], final[view.view.time])
             feed = self._flushed(view.view, feed) if is_end else feed
             if len(feed.delta):
-                out += self._first_packets(view, feed) if spec in self._new else view.packets(feed.delta)
+                out.changes.append((view, self._first(view, feed) if spec in self._new else view.net(feed.delta)))
         self._new.clear()
         for port in self._exchanges:
             assert port.spec.source is not None
-            out += send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
+            out.sent += send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
         self._forget()
-        out.append(self._facts(own))
+        out.sent.append(self._facts(own))
         return out
 
     def _learn_partitions(self, packets: Sequence[Packet]) -> None:
@@ -132,11 +156,15 @@ class Shard:
             if packet.cargo is Cargo.CONTROL and "known" in (told := packet.told()):
                 self._clocks.know(packet.name, told["known"], told["delay"])
 
-    def _first_packets(self, view: ViewChanges, feed: Feed) -> Iterator[Packet]:
-        return view.first_packets(feed, self._clocks.time(view.view.time).now)
+    def _first(self, view: ViewChanges, feed: Feed) -> Delta:
+        return view.first(feed, self._clocks.time(view.view.time).now)
 
     def change(self, job: Job, packets: Sequence[Packet] = ()) -> list[Packet]:
-        """Run another job from now on. What both have goes on as it was; what is new begins with what is in memory.
+        """Run another job from now on, and give what is to go out: the beginnings of views that are new, and what others need."""
+        return self.take_up(job, packets).packed()
+
+    def take_up(self, job: Job, packets: Sequence[Packet] = ()) -> Outcome:
+        """The same for a host in this process. What both jobs have goes on as it was; what is new begins with what is in memory.
 
         Among the packets are the rows of tables that were not read before, and, for a level that is new, what time it is.
         """
@@ -151,7 +179,8 @@ class Shard:
             self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
         new = [spec for spec in self._sinks if spec not in before]
         begun = [spec for spec in self._sinks if spec not in known or (spec in self._views and spec not in shown)]
-        out = self._knowledge() + self._back_fill(begun, known)
+        out = self._back_fill(begun, known)
+        out.rows += self._knowledge()
         for spec in new:
             self._graph.add(spec)
         if len(before) + len(new) > len(self._sinks):
@@ -240,13 +269,14 @@ class Shard:
         known = self._views.get(view.spec)
         if known is not None and known.view.name == view.name:
             return known
-        return ViewChanges(view, self._shard, self._arena, self._interner, self._net_from)
+        return ViewChanges(view, self._shard, self._arena, self._interner)
 
-    def _back_fill(self, specs: Sequence[Spec], known: set[Spec]) -> list[Packet]:
+    def _back_fill(self, specs: Sequence[Spec], known: set[Spec]) -> Outcome:
         """Fill new specs with what is in memory; the beginnings of new views, also of those whose operators run already for
         others, and what exchanges would have sent."""
+        out = Outcome([])
         if not specs:
-            return []
+            return out
         align(specs, known, self._arena, self._intakes)
         feeds = {spec: intake.remembered(self._clocks.of(spec)) for spec, intake in self._intakes.items()}
         feeds |= {port.spec: Feed(Delta.empty(port.spec.layout.width), BEGINNING) for port in self._arrivals}
@@ -257,16 +287,16 @@ class Shard:
             self._begins | {present(time): instant for time, instant in self._clocks.presents().items()},
             is_first_shard=self._shard == 0,
         )
-        out: list[Packet] = []
         for spec in specs:
             if spec in self._views:
                 view = self._views[spec]
-                out += self._first_packets(view, view.due(results[spec], self._clocks.final_before(view.view.time)))
+                due = view.due(results[spec], self._clocks.final_before(view.view.time))
+                out.changes.append((view, self._first(view, due)))
                 self._new |= {spec} if any(isinstance(p, PortSpec) and p.source is not None for p in parts(spec)) else set()
         for port in self._exchanges:
             if port.spec.source in results and port.spec.source not in known:
                 sent = send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
-                out += [packet for packet in sent if packet.cargo is Cargo.DELTA]  # clocks come with the step
+                out.sent += [packet for packet in sent if packet.cargo is Cargo.DELTA]  # clocks come with the step
         return out
 
     def _forget(self) -> None:

@@ -1,4 +1,4 @@
-"""What a shard says of a view: its changes, instant by instant, and, if they are many, the net of a step."""
+"""What a shard says of a view: its changes, instant by instant, as lanes; and, for those who are elsewhere, as packets."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from sash.operators.net_changes import NetChanges, repeat
 from sash.operators.spec import Spec
 from sash.planner.job import View
 from sash.runtime.graph import Feed
-from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body, changes_schema
+from sash.runtime.lane_changes import ChangeWriter
+from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body
 from sash.schema import BEGINNING
 from sash.stores.arena import Arena
 from sash.stores.interner import Interner
-from sash.stores.lanes import decode, plain_array
+from sash.stores.lanes import decode
 from sash.stores.queue import DeltaQueue
 
 
@@ -26,15 +27,15 @@ def held_by(spec: Spec) -> str:
 
 
 class ViewChanges:
-    """The changes of one spec, in packets that have the name of the first view of it."""
+    """The changes of one spec, under the name of the first view of it."""
 
-    def __init__(self, view: View, shard: int, arena: Arena, interner: Interner, net_from: int) -> None:
+    def __init__(self, view: View, shard: int, arena: Arena, interner: Interner) -> None:
         self.view = view
         self._scope = arena.scope("views").scope(view.spec.fingerprint)
-        self._shard, self._net_from = shard, net_from
-        self._schema = changes_schema(view.schema)
+        self._shard = shard
         self._interner = interner
         self._net = NetChanges(view.spec.layout, interner)
+        self._writer = ChangeWriter(view.schema, view.spec.layout, interner)
         self._held = self._queue() if self._scope.has("registers") else None
 
     def due(self, feed: Feed, final: int) -> Feed:
@@ -49,32 +50,29 @@ class ViewChanges:
         with self._interner.owned(held_by(self.view.spec)):
             return DeltaQueue(self.view.spec.layout, self._scope, self._interner)
 
-    def packets(self, delta: Delta) -> Iterator[Packet]:
-        net = self._net.per_instant(delta)
-        if not len(net):
-            return
-        changes = self._changes(repeat(net, np.abs(net.weight)))
-        yield self._packet(Cargo.CHANGES, changes)
-        if changes.num_rows >= self._net_from:
-            yield self._packet(Cargo.NET, self._whole(net))
+    def net(self, delta: Delta) -> Delta:
+        """What every instant really changed."""
+        return self._net.per_instant(delta)
 
-    def _whole(self, net: Delta) -> bytes:
+    def first(self, feed: Feed, now: int) -> Delta:
+        """A view that is new begins with all that it holds, at the last instant that is final."""
+        if not len(feed.delta) or feed.clock <= BEGINNING:
+            return Delta.empty(self.view.spec.layout.width)
+        whole = self._net.over_all(feed.delta)
+        return self.net(Delta(whole.rows, np.full(len(whole), min(feed.clock - 1, now)), whole.expiry, whole.weight))
+
+    def packets(self, net: Delta) -> Iterator[Packet]:
+        """Net changes for those who are elsewhere: instant by instant, and what they come to."""
+        if len(net):
+            yield self._packet(Cargo.CHANGES, self._writer.columns(repeat(net, np.abs(net.weight))))
+            yield self._packet(Cargo.NET, batch_body(self.whole(net)))
+
+    def whole(self, net: Delta) -> pa.RecordBatch:
+        """What some changes come to: the columns of the view, then the weight."""
         whole = self._net.over_all(net)
         columns = decode(whole.rows, self.view.spec.layout, self._interner)
         names = [*self.view.schema.names, "_weight"]
-        return batch_body(pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=names))
-
-    def first_packets(self, feed: Feed, now: int) -> Iterator[Packet]:
-        """A view that is new begins with all that it holds, at the last instant that is final."""
-        if len(feed.delta) and feed.clock > BEGINNING:
-            whole = self._net.over_all(feed.delta)
-            ts = np.full(len(whole), min(feed.clock - 1, now))
-            yield from self.packets(Delta(whole.rows, ts, whole.expiry, whole.weight))
+        return pa.RecordBatch.from_arrays([*columns, pa.array(whole.weight)], names=names)
 
     def _packet(self, cargo: Cargo, body: bytes | pa.RecordBatch) -> Packet:
         return Packet(OUTSIDE, self._shard, cargo, self.view.name, -1, self._shard, body)
-
-    def _changes(self, delta: Delta) -> pa.RecordBatch:
-        marks = [pa.array(delta.weight.astype(np.int8)), plain_array(delta.ts.copy(), pa.timestamp("us"))]
-        columns = decode(delta.rows, self.view.spec.layout, self._interner)
-        return pa.RecordBatch.from_arrays([*marks, *columns], schema=self._schema)

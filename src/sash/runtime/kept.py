@@ -1,0 +1,86 @@
+"""What the embedded host keeps of a view: its answer, and its changes as far as the history reaches.
+
+    changes of a step, as lanes ─▶ log ─▶ added to the answer when it is asked for, or when they leave the log as lanes:
+                                          read, dropped, or because strings are about to be forgotten
+
+So a step costs nothing here but to keep what it made; most answers are asked for far less often than they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sash.deltas import Delta, Int64s
+from sash.planner.job import View
+from sash.runtime.change_log import ChangeLog
+from sash.runtime.history_limit import History
+from sash.runtime.lane_changes import ChangeWriter, LaneChanges
+from sash.runtime.live import LiveView, Net, Shelf
+from sash.schema import BEGINNING
+
+NO_LANES = np.empty((0, 1), np.int64), np.empty(0, np.int64)
+
+
+class Kept:
+    """Of one spec."""
+
+    def __init__(self, view: View, shelf: Shelf, history: History) -> None:
+        self._writer = ChangeWriter(view.schema, view.spec.layout, shelf.interner)
+        self._interner, self._owner = shelf.interner, shelf.place()
+        with self._interner.owned(self._owner):
+            self._interner.hold(self._let_go)  # before the answer is asked what it holds: it may grow here
+        self._live = LiveView(view.schema, shelf)
+        self.changes = ChangeLog(history, self._add_up)
+
+    def close(self) -> None:
+        """Nobody will ask any more."""
+        self._interner.release(self._owner)
+        self._live.close()
+
+    def take(self, net: Delta) -> None:
+        """Changes of a step."""
+        self.changes.append(LaneChanges.of(net, self._writer))
+
+    def answer(self, more: Iterable[Net] = ()) -> pa.Table:
+        """All changes added up; `more` are looked at, not kept."""
+        self.changes.add_all()
+        return self._live.rows(more)
+
+    def _add_up(self, units: Delta) -> None:
+        self._live.add_lanes(units.rows, units.weight)
+
+    def _let_go(self) -> tuple[Int64s, Int64s]:
+        """Strings are about to be forgotten: of those in changes, all are written out, so that none is held."""
+        if self._writer.has_strings:
+            self.changes.write_columns()
+        return NO_LANES
+
+
+@dataclass(frozen=True)
+class ShownView:
+    """A view; one that joins others of its spec has all that they have."""
+
+    view: View
+    kept: Kept
+    began: int = BEGINNING  # at this instant
+    complete_since: int | None = BEGINNING  # None: it is right only for the rows in memory when it began, and later ones
+
+
+class UnreadChanges:
+    """What one subscriber has not read of a view; over when the view is gone or another has its name."""
+
+    def __init__(self, name: str, kept: Kept, views: Mapping[str, ShownView]) -> None:
+        self._name, self._kept, self._views = name, kept, views
+        self._reader = kept.changes.reader()
+
+    def take(self) -> list[pa.RecordBatch]:
+        return self._kept.changes.read(self._reader)
+
+    @property
+    def is_over(self) -> bool:
+        shown = self._views.get(self._name)
+        return shown is None or shown.kept is not self._kept

@@ -1,0 +1,101 @@
+"""Changes of a view that nobody has read yet: lanes, as the engine made them. Who reads them gets Arrow columns.
+
+Lanes of strings are codes, which mean something as long as the interner of the shard knows them: before it forgets any, changes
+that are kept are written as columns (`Kept` in `kept.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sash.deltas import Delta, Int64s, Layout
+from sash.operators.net_changes import repeat
+from sash.runtime.packets import changes_schema
+from sash.schema import Schema
+from sash.stores.interner import Interner
+from sash.stores.lanes import decode, plain_array, string_lanes
+
+
+class ChangeWriter:
+    """Writes changes of a view as columns: _op, _ts, then its own."""
+
+    def __init__(self, schema: Schema, layout: Layout, interner: Interner) -> None:
+        self.schema = changes_schema(schema)
+        self._layout, self._interner = layout, interner
+        self._strings = string_lanes(layout)
+
+    @property
+    def has_strings(self) -> bool:
+        return bool(len(self._strings))
+
+    def columns(self, units: Delta) -> pa.RecordBatch:
+        """Changes whose weights are 1 or -1."""
+        marks = [pa.array(units.weight.astype(np.int8)), plain_array(units.ts.copy(), pa.timestamp("us"))]
+        columns = decode(units.rows, self._layout, self._interner)
+        return pa.RecordBatch.from_arrays([*marks, *columns], schema=self.schema)
+
+    def size(self, units: Delta) -> int:
+        """Bytes of the lanes and of their strings, each time that one occurs: never less than the columns will have."""
+        size = 8 * units.rows.size + 16 * len(units)
+        for lane in self._strings:
+            size += int(self._interner.lengths[units.rows[:, lane]].sum())
+        return size
+
+
+@dataclass(frozen=True, slots=True)
+class LaneChanges:
+    """Changes with weights 1 or -1, in order. To those who keep batches it is one."""
+
+    units: Delta
+    writer: ChangeWriter
+    nbytes: int
+
+    @staticmethod
+    def of(net: Delta, writer: ChangeWriter) -> LaneChanges:
+        """Of net changes, each of which may stand for several."""
+        units = owned(repeat(net, np.abs(net.weight)))
+        return LaneChanges(units, writer, writer.size(units))
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.units)
+
+    @property
+    def num_columns(self) -> int:
+        return len(self.writer.schema)
+
+    def slice(self, start: int) -> LaneChanges:
+        """From a place on."""
+        if not start:
+            return self
+        units = self.units.slice(start, len(self.units))
+        return LaneChanges(units, self.writer, self.writer.size(units))
+
+    def end(self, start: int) -> LaneChanges:
+        """The same, copied, so that those before it are gone."""
+        units = self.units.slice(start, len(self.units)).copy()
+        return LaneChanges(units, self.writer, self.writer.size(units))
+
+    def columns(self) -> pa.RecordBatch:
+        return self.writer.columns(self.units)
+
+
+def joined(parts: Sequence[LaneChanges]) -> LaneChanges:
+    """One after the other, all of one view."""
+    units = Delta.concatenate([part.units for part in parts], parts[0].units.rows.shape[1])
+    return LaneChanges(units, parts[0].writer, sum(part.nbytes for part in parts))
+
+
+def owned(delta: Delta) -> Delta:
+    """Changes that can be kept: in memory of their own, and not as a small part of what a step needed."""
+    return Delta(_owned(delta.rows), _owned(delta.ts), delta.expiry, _owned(delta.weight))
+
+
+def _owned(array: Int64s) -> Int64s:
+    base = array.base
+    is_own = base is None or (isinstance(base, np.ndarray) and base.base is None and base.nbytes <= 2 * array.nbytes)
+    return array if is_own else array.copy()

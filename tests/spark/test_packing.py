@@ -9,7 +9,7 @@ import pytest
 
 from sash.plan.streams import Stamp, StreamSpec
 from sash.runtime import packing
-from sash.runtime.packets import Cargo, Packet
+from sash.runtime.packets import AsBytes, Cargo, Packet
 from sash.runtime.packing import NO_DEAD, late_places, pack_split
 from sash.schema import BEGINNING, END
 
@@ -103,7 +103,7 @@ def test_latent_rows_and_tables_carry_no_time() -> None:
 
 
 def test_a_large_split_goes_in_chunks_that_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(AsBytes, "most_bytes", 100)
     packets = packed(events(list(range(50)), [0] * 50), order=3)
     orders = [packet.order for packet in packets if packet.cargo is Cargo.ROWS]
     assert len(orders) > 1

@@ -19,6 +19,15 @@ def count_signs(weight: Int64s) -> tuple[int, int]:
 
 
 @kernel
+def count_units(weight: Int64s) -> int:
+    """How many changes some weights stand for."""
+    count = 0
+    for i in range(len(weight)):
+        count += abs(weight[i])
+    return count
+
+
+@kernel
 def count_delays(delays: Int64s, times: int, parts: int, buckets: Int64s) -> tuple[int, int]:
     """Put delays into buckets, so many for every power of two, the first one for no delay; their sum, and the greatest."""
     total = greatest = 0

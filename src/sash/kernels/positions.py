@@ -1,4 +1,4 @@
-"""Lateness by position: what a row has before it in its own partition."""
+"""The order of timestamps: whether there is one, and what a row has before it in its own partition."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ import numpy.typing as npt
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import kernel
+
+
+@kernel
+def is_ascending(ts: Int64s) -> bool:
+    """Whether no row is before the one that it follows."""
+    for i in range(1, len(ts)):
+        if ts[i] < ts[i - 1]:
+            return False
+    return True
 
 
 @kernel

@@ -119,6 +119,11 @@ class Spec(metaclass=SpecClass):
         return Messages.NONE
 
     @property
+    def key_columns(self) -> int | None:
+        """No two rows of its output agree in so many of the first columns; None where that is not known."""
+        return None
+
+    @property
     def is_transparent(self) -> bool:
         """Whether rows pass it one by one: what it gave can be told again from what it got."""
         return False

@@ -27,7 +27,7 @@ from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
-from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
+from sash.runtime.packets import OUTSIDE, AsTheyAre, Cargo, Packet
 from sash.runtime.packing import DEAD_SCHEMA, NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Outcome, Shard
@@ -36,6 +36,8 @@ from sash.schema import BEGINNING, SECOND
 from sash.stores.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
+
+AS_THEY_ARE = AsTheyAre()
 
 class EmbeddedHost:
     """Runs a job in this process."""
@@ -152,7 +154,7 @@ class EmbeddedHost:
         new = {port.number for port in (job.new_ports(self.job) if job.remembers else job.ports)}
         for stream in job.streams:
             if stream.is_table and stream.name in tables:
-                packets = pack_split(job, stream, 0, tables[stream.name], NO_DEAD, None)
+                packets = pack_split(job, stream, 0, tables[stream.name], NO_DEAD, None, AS_THEY_ARE)
                 yield from (packet for packet in packets if packet.port in new)
 
     def changes(self, name: str) -> list[pa.RecordBatch]:
@@ -237,7 +239,7 @@ class EmbeddedHost:
     def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
         order = self._orders[stream] = self._orders.get(stream, 0) + 1
         self._observers[stream].saw(rows)
-        return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival, _as_they_are)
+        return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival, AS_THEY_ARE)
 
     def advance(self, clock: int, stream: str = "", unread: Sequence[str] = ()) -> None:
         """No row before `clock` will come any more; `unread` are the streams that no view reads."""
@@ -323,13 +325,10 @@ class EmbeddedHost:
 
     def _take_changes(self, name: str, net: Delta) -> int:
         """Keep them; how many they are."""
-        log = self._by_name[name].changes
-        before = log.count
-        self._by_name[name].take(net)
-        view, count = self._job_metrics.view(name), log.count - before
-        view.changes += count
-        self._clockwork.tell_delays(view.wall, net, time.monotonic())
-        return count
+        units, view = self._by_name[name].take(net), self._job_metrics.view(name)
+        view.changes += len(units)
+        self._clockwork.tell_delays(view.wall, units.ts, time.monotonic())
+        return len(units)
 
     def _tell(self, out: Outcome, changes: int) -> None:
         """Count what a step brought."""
@@ -350,9 +349,4 @@ class EmbeddedHost:
         return self.views[name].kept.answer(more)
 
     def _control(self, facts: dict[str, Any], stream: str = "") -> Iterable[Packet]:
-        return to_everyone(self.job, Cargo.CONTROL, stream, 0, told_body(facts))
-
-
-def _as_they_are(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """A shard in this process reads them at once."""
-    return rows
+        return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout, forever
+from sash.kernels.positions import is_ascending
 from sash.operators.lookback import Lookback
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Port
@@ -46,13 +47,14 @@ class Intake:
     def take(self, batch: pa.RecordBatch, late_below: int | Int64s, instant: int) -> pa.RecordBatch:
         """Take rows in and give back those that came too late; changes of a table happen at `instant`."""
         ts = self._stamps(batch, instant)
-        late = batch.slice(0, 0)
-        is_late = ts < late_below
-        if is_late.any():
+        late, least = batch.slice(0, 0), int(ts.min()) if len(ts) else FOREVER
+        if isinstance(late_below, np.ndarray) or least < late_below:
+            is_late = ts < late_below
             late = batch.filter(pa.array(is_late))
             batch, ts = batch.filter(pa.array(~is_late)), ts[~is_late]
+            least = int(ts.min()) if len(ts) else FOREVER
         if len(ts):
-            self._took(int(ts.min()))
+            self._took(least)
             rows = encode(batch.columns[: len(self._held_layout.schema)], self._held_layout, self._interner)
             self._came.append(Delta(rows, ts, forever(len(ts)), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
@@ -131,13 +133,23 @@ class Intake:
     def _due(self, clock: int) -> Delta:
         width = self._held_layout.width
         came, self._came = self._in_order(Delta.concatenate(self._came, width)), []
-        if len(self._held) and len(came) and self._is_before(int(came.ts[0]), int(self._held.peek().ts[-1])):
+        if len(came) and came.ts[0] < clock and not self._overtakes(came):
+            return self._take_both(came, clock)
+        if len(came) and self._overtakes(came):
             self._held.replace(self._merged(Delta.concatenate([self._held.peek(), came], width)))
-        elif not len(self._held) and len(came) and came.ts[-1] < clock:
-            return came
         else:
             self._held.append(came)
         return self._held.take(clock)
+
+    def _overtakes(self, came: Delta) -> bool:
+        return bool(len(self._held)) and self._is_before(int(came.ts[0]), int(self._held.peek().ts[-1]))
+
+    def _take_both(self, came: Delta, clock: int) -> Delta:
+        """What waits is over, and most of what came: only the rest of it goes through the queue."""
+        over, rest = came.split(clock)
+        waited = self._held.take(clock)
+        self._held.append(rest)
+        return Delta.concatenate([waited, over], self._held_layout.width)
 
     def _is_before(self, came: int, held: int) -> bool:
         """Whether a row that came goes before one that waits: those of one instant are in the order of their steps."""
@@ -164,6 +176,6 @@ class Intake:
 
 def in_order(delta: Delta) -> Delta:
     """Sorted by ts, rows of one instant as they came."""
-    if not len(delta) or bool((delta.ts[1:] >= delta.ts[:-1]).all()):
+    if is_ascending(delta.ts):
         return delta
     return delta.take(np.argsort(delta.ts, kind="stable"))

@@ -33,7 +33,7 @@ class Kept:
         self._interner, self._owner = shelf.interner, shelf.place()
         with self._interner.owned(self._owner):
             self._interner.hold(self._let_go)  # before the answer is asked what it holds: it may grow here
-        self._live = LiveView(view.schema, shelf)
+        self._live = LiveView(view.schema, shelf, view.spec.key_columns)
         self.changes = ChangeLog(history, self._add_up)
 
     def close(self) -> None:
@@ -41,9 +41,11 @@ class Kept:
         self._interner.release(self._owner)
         self._live.close()
 
-    def take(self, net: Delta) -> None:
-        """Changes of a step."""
-        self.changes.append(LaneChanges.of(net, self._writer))
+    def take(self, net: Delta) -> Delta:
+        """Changes of a step; given back one by one."""
+        changes = LaneChanges.of(net, self._writer)
+        self.changes.append(changes, changes.nbytes)
+        return changes.units
 
     def answer(self, more: Iterable[Net] = ()) -> pa.Table:
         """All changes added up; `more` are looked at, not kept."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout
+from sash.kernels.counting import count_units
 from sash.operators.net_changes import repeat
 from sash.runtime.packets import changes_schema
 from sash.schema import Schema
@@ -57,7 +58,8 @@ class LaneChanges:
     @staticmethod
     def of(net: Delta, writer: ChangeWriter) -> LaneChanges:
         """Of net changes, each of which may stand for several."""
-        units = owned(repeat(net, np.abs(net.weight)))
+        count = count_units(net.weight)
+        units = owned(net if count == len(net) else repeat(net, np.abs(net.weight)))
         return LaneChanges(units, writer, writer.size(units))
 
     @property

@@ -18,7 +18,7 @@ from sash.deltas import Int64s, Layout
 from sash.scalar.array_bytes import to_bytes
 from sash.schema import Schema
 from sash.stores.arena import Arena
-from sash.stores.bag import RowBag
+from sash.stores.bag import AnswerBag
 from sash.stores.interner import Interner
 from sash.stores.lanes import decode, encode
 
@@ -44,13 +44,14 @@ class Shelf:
 class LiveView:
     """The rows that a view, or a table, holds now; without a shelf, on one of its own."""
 
-    def __init__(self, schema: Schema, shelf: Shelf | None = None) -> None:
+    def __init__(self, schema: Schema, shelf: Shelf | None = None, key_columns: int | None = None) -> None:
+        """So many of the first columns tell its rows apart, if that is known."""
         self._layout = Layout(schema)
         self._shelf = shelf or Shelf()
         self._place, self._interner, self._lock = self._shelf.place(), self._shelf.interner, self._shelf.lock
         self._waiting: list[pa.RecordBatch] = []  # changelogs
         with self._interner.owned(self._place):
-            self._bag = RowBag(self._layout, self._shelf.arena.scope(self._place), self._interner)
+            self._bag = AnswerBag(self._layout, self._shelf.arena.scope(self._place), self._interner, key_columns)
 
     def close(self) -> None:
         """Nobody will ask any more."""

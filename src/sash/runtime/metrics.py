@@ -146,34 +146,29 @@ class Clockwork:
             self._instants.append(instant)
             self._seconds.append(seconds)
 
-    def tell_delays(self, wall: Delays, effects: Delta, seconds: float) -> None:
-        """Of changes, in the order of their instants, that appear now. What was there before all time is not late.
+    def tell_delays(self, wall: Delays, instants: Int64s, seconds: float) -> None:
+        """Of effects at these instants, which are in order, that appear now. What was there before all time is not late.
 
         Time reaches few instants in a step, so few delays differ: each is told once, with how many have it.
         """
         if not self._instants:
-            wall.add_none(_units(effects.weight))
+            wall.add_none(len(instants))
             return
         start, last = 0, len(self._instants) - 1
-        while start < len(effects):
-            place, stop = min(bisect_left(self._instants, int(effects.ts[start])), last), len(effects)
+        while start < len(instants):
+            place, stop = min(bisect_left(self._instants, int(instants[start])), last), len(instants)
             if place < last:
-                stop = int(np.searchsorted(effects.ts, self._instants[place], side="right"))
+                stop = int(np.searchsorted(instants, self._instants[place], side="right"))
             delay = int((seconds - self._seconds[place]) * SECOND)
-            wall.add(np.array([delay], np.int64), _units(effects.weight[start:stop]))
+            wall.add(np.array([delay], np.int64), stop - start)
             start = stop
-        self._forget(int(effects.ts[0]))
+        self._forget(int(instants[0]))
 
     def _forget(self, before: int) -> None:
         """There will be no effects before this instant any more."""
         if len(self._instants) > KEPT:
             place = bisect_left(self._instants, before)
             del self._instants[:place], self._seconds[:place]
-
-
-def _units(weight: Int64s) -> int:
-    """How many changes some weights stand for."""
-    return int(np.abs(weight).sum())
 
 
 class JobMetrics:

@@ -1,7 +1,7 @@
 """What the streams of a running job are like: rates and numbers of values, from samples, and what its operators have counted.
 
-The first rows of a stream are all looked at, later ones one in sixteen. Small batches wait until there are some hundred rows, or
-many bytes.
+Of the first rows of a stream all are looked at, up to some hundred of a batch; of later ones, one in sixteen. They wait until
+there are a thousand, or many bytes, or somebody asks: a look costs the same for few.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from sash.runtime.sketch import Sketch
 from sash.schema import SECOND
 
 FIRST_ROWS = 4096
-AT_ONCE = 256
+OF_A_BATCH, AT_ONCE = 256, 1024
 LARGE = 1 << 16  # bytes of rows that do not wait
+LONG = 1 << 14  # rows of a batch that is not kept for a few of them
 ONE_IN = 16
 
 
@@ -39,11 +40,11 @@ class StreamObserver:
     def saw(self, batch: pa.RecordBatch) -> None:
         self.rows += batch.num_rows
         if self._sampled < FIRST_ROWS or self._sampled * ONE_IN < self.rows:
-            sample = batch.slice(0, AT_ONCE)
+            sample = batch.slice(0, OF_A_BATCH)
             self._sampled += sample.num_rows
             self._waiting.append(sample)
             self._waiting_rows += sample.num_rows
-            if self._waiting_rows >= AT_ONCE or sample.nbytes >= LARGE:
+            if self._waiting_rows >= AT_ONCE or batch.num_rows >= LONG or sample.nbytes >= LARGE:
                 self._look()
 
     def _look(self) -> None:

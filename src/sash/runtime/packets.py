@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -34,6 +34,10 @@ class Cargo(IntEnum):
     FACTS = 9  # outside: metrics of a step, {"rows": …, "clock": …, …}
 
 
+# Bytes travel. What stays in this process is never written: rows for the outside, and all that the embedded host gives its shard.
+Body: TypeAlias = bytes | pa.RecordBatch | dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Packet:
     """A body and its address."""
@@ -44,7 +48,7 @@ class Packet:
     name: str  # the stream or view; for DELTA and CLOCK empty
     port: int  # -1 where no port is meant
     order: int  # the place among packets of its kind: splits in source order, shards below an exchange by number
-    body: bytes | pa.RecordBatch  # rows for the outside are written where they are made, and never become bytes
+    body: Body
 
     def batch(self) -> pa.RecordBatch:
         if isinstance(self.body, pa.RecordBatch):
@@ -54,10 +58,44 @@ class Packet:
 
     def told(self) -> dict[str, Any]:
         """What is in JSON, and more than numbers."""
-        return dict(json.loads(self.body))
+        return self.body if isinstance(self.body, dict) else dict(json.loads(self.body))
 
     def facts(self) -> dict[str, int | None]:
-        return dict(json.loads(self.body))
+        return self.told()
+
+
+class Writing(Protocol):
+    """What becomes of the contents of packets."""
+
+    most_bytes: int  # of the rows in one
+
+    def rows(self, batch: pa.RecordBatch) -> Body: ...
+
+    def facts(self, told: dict[str, Any]) -> Body: ...
+
+
+class AsBytes:
+    """They travel."""
+
+    most_bytes = 16 << 20
+
+    def rows(self, batch: pa.RecordBatch) -> bytes:
+        return batch_body(batch)
+
+    def facts(self, told: dict[str, Any]) -> bytes:
+        return told_body(told)
+
+
+class AsTheyAre:
+    """A shard in this process reads them at once."""
+
+    most_bytes = 1 << 62
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch
+
+    def facts(self, told: dict[str, Any]) -> dict[str, Any]:
+        return told
 
 
 def told_body(told: dict[str, Any]) -> bytes:

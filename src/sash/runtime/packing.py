@@ -13,7 +13,7 @@ partition. A split too large for one packet goes as several, each with SPLIT fac
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -23,22 +23,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sash.deltas import Int64s
-from sash.kernels.positions import mark_late
+from sash.kernels.positions import is_ascending, mark_late
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Job
 from sash.runtime.late_rows import late_rows
-from sash.runtime.packets import Cargo, Packet, batch_body, told_body
+from sash.runtime.packets import AsBytes, Body, Cargo, Packet, Writing
 from sash.runtime.partitions import PARTITION, POSITION, facts_of, in_place, partition_codes
 from sash.runtime.routing import split_by_shard
 from sash.schema import BEGINNING, END
 
-CHUNK_BYTES = 16 << 20  # of rows in one packet
 CHANGE = 1 << 20  # changes of tables come after all splits of a batch: order = CHANGE + that of their event
 CHUNKS = 1024  # a split has at most so many chunks: order = split * CHUNKS + chunk
 FIRST_LEVEL = 1
 WEIGHT = "_weight"  # the last column of changes of a table
-
-Body = Callable[[pa.RecordBatch], bytes | pa.RecordBatch]  # what becomes of rows in a packet
+BYTES = AsBytes()
 
 DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 NO_DEAD = pa.RecordBatch.from_pylist([], schema=DEAD_SCHEMA)
@@ -57,7 +55,7 @@ class Parted:
 
 def pack_split(
     job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None,
-    body: Body = batch_body,
+    writing: Writing = BYTES,
 ) -> Iterator[Packet]:
     """The packets of the split at place `order` of its batch; `arrival`: the first row's instant, if stamped on arrival."""
     parted = part(stream, rows, arrival)
@@ -66,13 +64,13 @@ def pack_split(
     for place, (cargo, batch) in enumerate(((Cargo.LATE, parted.late), (Cargo.DEAD, dead), (Cargo.DEAD, parted.dead))):
         if batch.num_rows:
             whole = batch.select(range(len(stream.schema))) if cargo is Cargo.LATE else batch
-            yield Packet(FIRST_LEVEL, 0, cargo, stream.name, -1, order * CHUNKS + place, batch_body(whole))
-    for chunk, (start, stop) in enumerate(_chunks(parted.kept)):
+            yield Packet(FIRST_LEVEL, 0, cargo, stream.name, -1, order * CHUNKS + place, writing.rows(whole))
+    for chunk, (start, stop) in enumerate(_chunks(parted.kept, writing.most_bytes)):
         ts = None if parted.ts is None else parted.ts[start:stop]
-        yield from _pack_chunk(job, stream, order * CHUNKS + chunk, parted.kept.slice(start, stop - start), ts, body)
+        yield from _pack_chunk(job, stream, order * CHUNKS + chunk, parted.kept.slice(start, stop - start), ts, writing)
 
 
-def to_everyone(job: Job, cargo: Cargo, name: str, order: int, body: bytes) -> Iterator[Packet]:
+def to_everyone(job: Job, cargo: Cargo, name: str, order: int, body: Body) -> Iterator[Packet]:
     for level in range(1, job.levels + 1):
         for shard in range(job.shards):
             yield Packet(level, shard, cargo, name, -1, order, body)
@@ -104,11 +102,16 @@ def _part_external(stream: StreamSpec, rows: pa.RecordBatch) -> Parted:
         dead, ts = pa.concat_batches([dead, lost]), _instants(stream, rows)
         order = in_place(rows)
         rows, ts = (rows, ts) if order is None else (rows.take(pa.array(order)), ts[order])
-    late = _late(stream, rows, ts)
-    if not late.any():
+    late = None if _is_orderly(stream, ts) else _late(stream, rows, ts)
+    if late is None or not late.any():
         return Parted(rows, ts, rows.slice(0, 0), dead)
     example = _example(stream, rows, ts, int(np.argmax(late)))
     return Parted(rows.filter(pa.array(~late)), ts[~late], rows.filter(pa.array(late)), dead, example)
+
+
+def _is_orderly(stream: StreamSpec, ts: Int64s) -> bool:
+    """Whether no row is late because of another, as can be seen at a glance."""
+    return stream.position is None and is_ascending(ts)
 
 
 def _example(stream: StreamSpec, rows: pa.RecordBatch, ts: Int64s, place: int) -> tuple[int, int, str | None]:
@@ -123,7 +126,11 @@ def _example(stream: StreamSpec, rows: pa.RecordBatch, ts: Int64s, place: int) -
 def _with_time(stream: StreamSpec, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, Int64s, pa.RecordBatch]:
     """The rows that have a timestamp, their timestamps, and dead letters for the others."""
     assert stream.timestamp is not None
-    column = rows.column(stream.timestamp).cast(pa.int64())
+    column = rows.column(stream.timestamp).view(pa.int64())
+    if not column.null_count:
+        ts = np.asarray(column)
+        if not len(ts) or (ts.min() >= BEGINNING and ts.max() < END):
+            return rows, ts, NO_DEAD
     empty = column.is_null().to_numpy(zero_copy_only=False)
     ts = column.fill_null(0).to_numpy()
     usable = ~empty & (ts >= BEGINNING) & (ts < END)
@@ -178,15 +185,17 @@ def _dead_letters(stream: StreamSpec, rows: pa.RecordBatch, reasons: list[str]) 
     return pa.RecordBatch.from_arrays([pa.array(c, field.type) for c, field in columns], schema=DEAD_SCHEMA)
 
 
-def _chunks(rows: pa.RecordBatch) -> list[tuple[int, int]]:
+def _chunks(rows: pa.RecordBatch, most_bytes: int) -> list[tuple[int, int]]:
     """Ranges of rows, each small enough for a packet; an empty split is one empty chunk."""
-    parts = min(CHUNKS, max(1, -(-rows.nbytes // CHUNK_BYTES)))
+    parts = min(CHUNKS, max(1, -(-rows.get_total_buffer_size() // most_bytes)))
+    if parts > 1:  # a slice of larger arrays counts as all of them so far
+        parts = min(CHUNKS, max(1, -(-rows.nbytes // most_bytes)))
     bounds = [rows.num_rows * place // parts for place in range(parts + 1)]
     return list(pairwise(bounds))
 
 
 def _pack_chunk(
-    job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None, body: Body
+    job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None, writing: Writing
 ) -> Iterator[Packet]:
     has_ts = ts is not None and len(ts) > 0
     facts: dict[str, Any] = {
@@ -196,8 +205,8 @@ def _pack_chunk(
     }
     if stream.position is not None and ts is not None:
         facts |= {"partitions": facts_of(rows, ts), "delay": stream.delay}
-    yield from to_everyone(job, Cargo.SPLIT, stream.name, order, told_body(facts))
+    yield from to_everyone(job, Cargo.SPLIT, stream.name, order, writing.facts(facts))
     if rows.num_rows:
         for port in job.ports_of(stream.name):
             for shard, part_ in split_by_shard(rows, port, job.shards):
-                yield Packet(port.level, shard, Cargo.ROWS, stream.name, port.number, order, body(part_))
+                yield Packet(port.level, shard, Cargo.ROWS, stream.name, port.number, order, writing.rows(part_))

@@ -31,7 +31,11 @@ class Sketch:
 
     def add(self, values: pa.Array) -> None:
         self._rows += len(values)
-        self._least = np.unique(np.concatenate([self._least, hashes(values)]))[:KEPT]
+        new = hashes(values)
+        if len(self._least) == KEPT:
+            new = new[new < self._least[-1]]
+        if len(new):
+            self._least = np.unique(np.concatenate([self._least, new]))[:KEPT]
 
     def merge(self, other: Sketch) -> None:
         """The sketch of both samples together."""

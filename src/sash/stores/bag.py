@@ -6,6 +6,7 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels import bag as kernel
+from sash.kernels.answers import add_to_answer, tag_answers
 from sash.kernels.prefetching import tag_rows
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table, table_length
@@ -13,6 +14,7 @@ from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
 FIRST_ROOM = 64
+AT_ONCE = 1 << 12  # changes of an answer: most rows come and go soon
 
 
 class RowBag:
@@ -66,6 +68,28 @@ class RowBag:
 
     def _grow_table(self, name: str, old: Int64s, wanted: int) -> Int64s:
         return grown_table(self._scope, name, old, table_length(wanted))
+
+
+class AnswerBag(RowBag):
+    """A bag that nobody looks into: rows come and go, and all of them are asked for now and then."""
+
+    def __init__(self, layout: Layout, scope: Scope, interner: Interner, key_columns: int | None = None) -> None:
+        """So many first columns tell rows apart, if that is known."""
+        super().__init__(layout, scope, interner)
+        has_less = key_columns is not None and 0 < key_columns < len(layout.schema)
+        self._tagged = layout.lanes[key_columns] if has_less and key_columns is not None else self._width
+
+    def add(self, rows: Int64s, weights: Int64s) -> None:
+        """At most so many at a time that the bag, which makes room for all, need not be much larger than it will be."""
+        for start in range(0, len(weights), AT_ONCE):
+            part, counts = rows[start : start + AT_ONCE], weights[start : start + AT_ONCE]
+            self.reserve(len(counts))
+            add_to_answer(part, counts, self.tags(part), self.registers, self.table, self.nodes, self.free)
+
+    def tags(self, rows: Int64s) -> Int64s:
+        tags = np.empty(len(rows), np.int64)
+        tag_answers(rows, self._tagged, tags)
+        return tags
 
 
 class KeyedBag(RowBag):

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.deltas import Int64s, Layout
+from sash.kernels.border import spread_lanes
 from sash.scalar.array_bytes import from_bytes, to_bytes
 from sash.schema import Kind, Type
 from sash.stores.interner import Interner
 
+Nulls = npt.NDArray[np.bool_]
 NAN_BITS = np.float64("nan").view(np.int64)
 
 
@@ -67,25 +69,37 @@ def _decimal_words(array: pa.Array) -> Int64s:
 
 def decode(rows: Int64s, layout: Layout, interner: Interner) -> list[pa.Array]:
     """Columns from rows of lanes."""
-    has_nulls = bool(rows[:, layout.values :].any())
-    return [decode_column(rows, place, layout, interner, has_nulls) for place in range(len(layout.schema))]
+    columns = np.empty((layout.values, len(rows)), np.int64)
+    has_nulls = spread_lanes(rows, columns)
+    return [
+        _decoded(columns[lane : lane + type_.lanes], type_, interner, _nulls(rows, place, layout) if has_nulls else None)
+        for place, (lane, type_) in enumerate(zip(layout.lanes, layout.schema.types, strict=True))
+    ]
 
 
-def decode_column(rows: Int64s, place: int, layout: Layout, interner: Interner, has_nulls: bool = True) -> pa.Array:
-    """One column; it may be known that nothing is NULL."""
-    type_, lane, nulls = layout.schema.types[place], layout.lanes[place], None
-    if has_nulls:
-        mask, bit = layout.mask(place)
-        is_null = rows[:, mask] & 1 << bit != 0
-        nulls = is_null if is_null.any() else None
+def decode_column(rows: Int64s, place: int, layout: Layout, interner: Interner) -> pa.Array:
+    """One of them."""
+    lane, type_ = layout.lanes[place], layout.schema.types[place]
+    lanes = np.ascontiguousarray(rows[:, lane : lane + type_.lanes].T)
+    return _decoded(lanes, type_, interner, _nulls(rows, place, layout))
+
+
+def _nulls(rows: Int64s, place: int, layout: Layout) -> Nulls | None:
+    mask, bit = layout.mask(place)
+    is_null = rows[:, mask] & 1 << bit != 0
+    return is_null if is_null.any() else None
+
+
+def _decoded(lanes: Int64s, type_: Type, interner: Interner, nulls: Nulls | None) -> pa.Array:
+    """A column from its lanes, each in one piece."""
+    values = lanes[0]
     if type_.kind is Kind.STRING:
-        words = interner.decode(rows[:, lane])
+        words = interner.decode(values)
         return words if nulls is None else pc.if_else(pa.array(nulls), pa.scalar(None, pa.string()), words)
     if type_.kind is Kind.ARRAY:
-        return from_bytes(interner.decode_bytes(rows[:, lane]), type_, nulls)
+        return from_bytes(interner.decode_bytes(values), type_, nulls)
     if type_.kind is Kind.DECIMAL:
-        return _decimals(rows, lane, type_, nulls)
-    values = np.ascontiguousarray(rows[:, lane])
+        return _decimals(lanes, type_, nulls)
     if nulls is None and type_.kind in (Kind.BIGINT, Kind.DOUBLE, Kind.TIMESTAMP):
         return plain_array(values, type_.arrow)
     if type_.kind is Kind.DOUBLE:
@@ -102,12 +116,12 @@ def plain_array(values: Int64s, type_: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(values)], 0)
 
 
-def _decimals(rows: Int64s, lane: int, type_: Type, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:
-    words = np.empty((len(rows), 2), np.int64)
-    words[:, 0] = rows[:, lane]
-    words[:, 1] = rows[:, lane + 1] if type_.lanes == 2 else rows[:, lane] >> 63
+def _decimals(lanes: Int64s, type_: Type, nulls: Nulls | None) -> pa.Array:
+    words = np.empty((lanes.shape[1], 2), np.int64)
+    words[:, 0] = lanes[0]
+    words[:, 1] = lanes[1] if type_.lanes == 2 else lanes[0] >> 63
     valid = None if nulls is None else pa.array(~nulls).buffers()[1]
-    return pa.Array.from_buffers(type_.arrow, len(rows), [valid, pa.py_buffer(words)])
+    return pa.Array.from_buffers(type_.arrow, len(words), [valid, pa.py_buffer(words)])
 
 
 def string_lanes(layout: Layout) -> Int64s:

@@ -53,6 +53,10 @@ class GroupBySpec(UnarySpec):
         """A group that changes takes its last row back; DISTINCT shows a row that never leaves for good."""
         return Pattern.STRICT if self.calls else self.input.pattern
 
+    @property
+    def key_columns(self) -> int:
+        return len(self.keys)
+
     def begins_with(self, is_first_shard: bool) -> tuple[str, ...] | None:
         """Without GROUP BY there is always one row: on the first shard."""
         return self.streams if is_first_shard and not self.keys else None

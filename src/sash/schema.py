@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -125,15 +126,15 @@ class Schema:
 
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(field.name for field in self.fields)
 
-    @property
+    @cached_property
     def types(self) -> tuple[Type, ...]:
         return tuple(field.type for field in self.fields)
 
-    @property
+    @cached_property
     def arrow(self) -> pa.Schema:
         return pa.schema([pa.field(field.name, field.type.arrow) for field in self.fields])
 

@@ -6,6 +6,7 @@ A bucket is an eighth of a power of two wide, so a percentile is wrong by at mos
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import log2
 
 import numpy as np
 
@@ -35,6 +36,13 @@ class Delays:
         total, greatest = count_delays(delays, times, PARTS, self.buckets)
         self.total += times * total
         self.greatest = max(self.greatest, greatest)
+
+    def add_equal(self, delay: int, times: int) -> None:
+        """One delay, so many times."""
+        self.count += times
+        self.total += times * delay
+        self.greatest = max(self.greatest, delay)
+        self.buckets[int(PARTS * log2(delay)) + 1 if delay > 0 else 0] += times
 
     def add_none(self, count: int) -> None:
         """So many effects that came at once."""

@@ -56,8 +56,8 @@ class EmbeddedHost:
         self._by_name = {view.name: self._kept[view.spec] for view in job.first_views}
         self.late: dict[str, BatchLog] = {}
         self.dead: dict[str, BatchLog] = {}
-        self.progress = Progress()
         self._started = self._stepped = time.monotonic()
+        self._steps, self._rows, self._changes, self._last_step = 0, 0, 0, 0.0
         self._clockwork = Clockwork()
         self._warnings = LateWarnings()
         self._observers: dict[str, StreamObserver] = {}
@@ -274,6 +274,7 @@ class EmbeddedHost:
     def step(self, packets: Iterable[Packet]) -> None:
         started, came = time.monotonic(), list(packets)
         out = self._shard.work(came)
+        self._rows += sum(packet.told()["rows"] for packet in came if packet.cargo is Cargo.SPLIT)
         self._clockwork.reached(self.now, started)
         out.rows += [packet for packet in came if packet.level == OUTSIDE]
         self._take_out(out)
@@ -320,8 +321,11 @@ class EmbeddedHost:
                 self.late[packet.name].append(packet.batch())
             elif packet.cargo is Cargo.DEAD:
                 self.dead[packet.name].append(packet.batch())
-        self._warnings.hear(out.rows, self.job.streams)
-        self._tell(out, changes)
+        if out.rows:
+            self._warnings.hear(out.rows, self.job.streams)
+        now = time.monotonic()
+        self._steps, self._changes = self._steps + 1, self._changes + changes
+        self._last_step, self._stepped = now - self._stepped, now
 
     def _take_changes(self, name: str, net: Delta) -> int:
         """Keep them; how many they are."""
@@ -330,15 +334,14 @@ class EmbeddedHost:
         self._clockwork.tell_delays(view.wall, units.ts, time.monotonic())
         return len(units)
 
-    def _tell(self, out: Outcome, changes: int) -> None:
-        """Count what a step brought."""
-        now = time.monotonic()
-        facts = [packet.facts() for packet in out.sent if packet.cargo is Cargo.FACTS]
-        for name, cargo in (("late", Cargo.LATE), ("dead", Cargo.DEAD)):
-            facts.append({name: sum(packet.batch().num_rows for packet in out.rows if packet.cargo is cargo)})
-        facts.append({"changes": changes, "greatest": self.event_time if self.event_time > BEGINNING else None})
-        self.progress = self.progress.after(self.progress.batch + 1, now - self._stepped, now - self._started, facts)
-        self._stepped = now
+    @property
+    def progress(self) -> Progress:
+        """What has come and gone so far."""
+        late, dead = (sum(log.count for log in logs.values()) for logs in (self.late, self.dead))
+        return Progress(
+            self._steps - 1, self._last_step, self._stepped - self._started, self._rows, self._changes, late, dead,
+            self.event_time if self.event_time > BEGINNING else None, self._arena.used,
+        )
 
     def view(self, name: str) -> pa.Table:
         """The answer over all rows taken in so far, final or not: what is held is played through in a fork of the state."""

@@ -159,8 +159,7 @@ class Clockwork:
             place, stop = min(bisect_left(self._instants, int(instants[start])), last), len(instants)
             if place < last:
                 stop = int(np.searchsorted(instants, self._instants[place], side="right"))
-            delay = int((seconds - self._seconds[place]) * SECOND)
-            wall.add(np.array([delay], np.int64), stop - start)
+            wall.add_equal(int((seconds - self._seconds[place]) * SECOND), stop - start)
             start = stop
         self._forget(int(instants[0]))
 

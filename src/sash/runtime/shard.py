@@ -122,7 +122,7 @@ class Shard:
 
     def step(self, packets: Sequence[Packet]) -> list[Packet]:
         """Work off what came, and give what is to go out."""
-        return self.work(packets).packed()
+        return [*self.work(packets).packed(), self._facts(packets)]
 
     def work(self, packets: Sequence[Packet]) -> Outcome:
         """The same for a host in this process."""
@@ -147,7 +147,6 @@ class Shard:
             assert port.spec.source is not None
             out.sent += send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
         self._forget()
-        out.sent.append(self._facts(own))
         return out
 
     def _learn_partitions(self, packets: Sequence[Packet]) -> None:
@@ -409,7 +408,8 @@ class Shard:
         return _named(self._ports, feeds | self._time_feeds())
 
     def _facts(self, packets: Sequence[Packet]) -> Packet:
-        rows = sum(packet.facts()["rows"] or 0 for packet in packets if packet.cargo is Cargo.SPLIT)
+        splits = [packet for packet in packets if packet.cargo is Cargo.SPLIT and packet.level == self._level]
+        rows = sum(packet.facts()["rows"] or 0 for packet in splits)
         facts: dict[str, int | None] = {
             "level": self._level, "rows": rows, "clock": self._clocks.least, "state": self._arena.used,
             "failures": self.failures.total,

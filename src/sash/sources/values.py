@@ -49,6 +49,14 @@ def conform(given: pa.Array, field: Field, origin: str) -> Values:
     return Values(read, truth(failed) | _is_cut(plain, read, field), given)
 
 
+def is_as_declared(batch: pa.RecordBatch, schema: Schema) -> bool:
+    """Whether rows are of the declared types, so that nothing can be wrong with them."""
+    return batch.schema.equals(schema.arrow) and all(
+        field.type.element is None and (field.type.kind is not Kind.STRING or _is_text(batch.column(place)))
+        for place, field in enumerate(schema.fields)
+    )
+
+
 def _is_text(given: pa.Array) -> bool:
     """Whether what is called text is UTF-8: nobody may have looked at it so far."""
     try:

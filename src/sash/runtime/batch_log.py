@@ -10,7 +10,7 @@ times at most. What is dropped is a whole batch.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -91,12 +91,6 @@ class BatchLog:
         self._pieces.append(piece)
         self.bytes += piece.bytes
 
-    def _exchange(self, place: int, batch: pa.RecordBatch) -> None:
-        """The same rows in another form."""
-        piece = self._pieces[place]
-        self._pieces[place] = replace(piece, batch=batch, bytes=int(batch.nbytes) + _overhead(batch))
-        self.bytes += self._pieces[place].bytes - piece.bytes
-
     def _merge(self) -> None:
         while self._ends_in_equals():
             last = [self._pieces[place] for place in range(-MERGED, 0)]
@@ -104,7 +98,8 @@ class BatchLog:
             for piece in last:
                 self._pieces.pop()
                 self.bytes -= piece.bytes
-            self._put(whole, last[0].first, last[0].level + 1)
+            size = sum(piece.bytes - _overhead(piece.batch) for piece in last)
+            self._put(whole, last[0].first, last[0].level + 1, size)
 
     def _joined(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         """As one."""

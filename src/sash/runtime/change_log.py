@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -119,7 +120,8 @@ class ChangeLog(BatchLog):
                 break
             if isinstance(piece.batch, LaneChanges):
                 self.add_all()
-                self._exchange(place, piece.batch.columns())
+                # They count as before, though they are smaller now: how much is kept does not depend on who reads.
+                self._pieces[place] = replace(piece, batch=piece.batch.columns())
 
     def _from(self, row: int) -> list[Piece]:
         """The pieces that have rows from a number on."""

@@ -51,7 +51,7 @@ def conform(given: pa.Array, field: Field, origin: str) -> Values:
 
 def is_as_declared(batch: pa.RecordBatch, schema: Schema) -> bool:
     """Whether rows are of the declared types, so that nothing can be wrong with them."""
-    return batch.schema.equals(schema.arrow) and all(
+    return batch.schema.equals(schema.arrow, check_metadata=True) and all(
         field.type.element is None and (field.type.kind is not Kind.STRING or _is_text(batch.column(place)))
         for place, field in enumerate(schema.fields)
     )

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.planner.job import Job
-from sash.runtime.packets import Cargo, Packet, batch_body
+from sash.runtime.packets import Cargo, Packet, batch_body, told_body
 from sash.runtime.shard import Shard
 from sash.stores.arena import Arena
 
@@ -72,7 +72,7 @@ class IdentityShard:
 def _note(packet: Packet) -> list[object]:
     address = [packet.level, packet.shard, int(packet.cargo), packet.name, packet.port, packet.order]
     if packet.cargo not in OF_ROWS:
-        return [*address, packet.body.decode(), None]
+        return [*address, told_body(packet.told()).decode(), None]
     batch = packet.batch()
     return [*address, batch.num_rows, [[field.name, str(field.type)] for field in batch.schema]]
 

@@ -19,6 +19,15 @@ def is_ascending(ts: Int64s) -> bool:
 
 
 @kernel
+def span_of(ts: Int64s) -> tuple[int, int]:
+    """The least and the greatest of some timestamps, at least one."""
+    least = greatest = ts[0]
+    for i in range(1, len(ts)):
+        least, greatest = min(least, ts[i]), max(greatest, ts[i])
+    return least, greatest
+
+
+@kernel
 def mark_late(
     partitions: npt.NDArray[np.int32], positions: Int64s, ts: Int64s, delay: int, late: npt.NDArray[np.bool_]
 ) -> int:

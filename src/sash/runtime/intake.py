@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout, forever
-from sash.kernels.positions import is_ascending
+from sash.kernels.positions import is_ascending, span_of
 from sash.operators.lookback import Lookback
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Port
@@ -47,12 +47,12 @@ class Intake:
     def take(self, batch: pa.RecordBatch, late_below: int | Int64s, instant: int) -> pa.RecordBatch:
         """Take rows in and give back those that came too late; changes of a table happen at `instant`."""
         ts = self._stamps(batch, instant)
-        late, least = batch.slice(0, 0), int(ts.min()) if len(ts) else FOREVER
+        late, least = batch.slice(0, 0), span_of(ts)[0] if len(ts) else FOREVER
         if isinstance(late_below, np.ndarray) or least < late_below:
             is_late = ts < late_below
             late = batch.filter(pa.array(is_late))
             batch, ts = batch.filter(pa.array(~is_late)), ts[~is_late]
-            least = int(ts.min()) if len(ts) else FOREVER
+            least = span_of(ts)[0] if len(ts) else FOREVER
         if len(ts):
             self._took(least)
             rows = encode(batch.columns[: len(self._held_layout.schema)], self._held_layout, self._interner)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sash.deltas import Int64s
-from sash.kernels.positions import mark_late
+from sash.kernels.positions import is_ascending, mark_late, span_of
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Job
 from sash.runtime.late_rows import late_rows
@@ -111,7 +111,7 @@ def _part_external(stream: StreamSpec, rows: pa.RecordBatch) -> Parted:
 
 def _is_orderly(stream: StreamSpec, ts: Int64s) -> bool:
     """Whether no row is late because of another, as can be seen at a glance."""
-    return stream.position is None and bool((ts[1:] >= ts[:-1]).all())
+    return stream.position is None and bool(is_ascending(ts))
 
 
 def _example(stream: StreamSpec, rows: pa.RecordBatch, ts: Int64s, place: int) -> tuple[int, int, str | None]:
@@ -128,14 +128,12 @@ def _with_time(stream: StreamSpec, rows: pa.RecordBatch) -> tuple[pa.RecordBatch
     assert stream.timestamp is not None
     column = rows.column(stream.timestamp).view(pa.int64())
     if not column.null_count:
-        ts = np.asarray(column)
-        if not len(ts) or (ts.min() >= BEGINNING and ts.max() < END):
+        ts = np.array(column)
+        if not len(ts) or BEGINNING <= span_of(ts)[0] <= span_of(ts)[1] < END:
             return rows, ts, NO_DEAD
     empty = column.is_null().to_numpy(zero_copy_only=False)
     ts = column.fill_null(0).to_numpy()
     usable = ~empty & (ts >= BEGINNING) & (ts < END)
-    if usable.all():
-        return rows, ts, NO_DEAD
     name, lost = stream.schema.names[stream.timestamp], rows.filter(pa.array(~usable))
     if not empty[~usable].all():
         # Out of the calendar, a timestamp has no text: show its number.
@@ -165,7 +163,7 @@ def _columns(names: tuple[str, ...]) -> str:
 
 def _instants(stream: StreamSpec, rows: pa.RecordBatch) -> Int64s:
     assert stream.timestamp is not None
-    return np.asarray(rows.column(stream.timestamp).cast(pa.int64()))
+    return np.array(rows.column(stream.timestamp).view(pa.int64()))
 
 
 def _late(stream: StreamSpec, rows: pa.RecordBatch, ts: Int64s) -> npt.NDArray[np.bool_]:
@@ -197,12 +195,8 @@ def _chunks(rows: pa.RecordBatch, most_bytes: int) -> list[tuple[int, int]]:
 def _pack_chunk(
     job: Job, stream: StreamSpec, order: int, rows: pa.RecordBatch, ts: Int64s | None, writing: Writing
 ) -> Iterator[Packet]:
-    has_ts = ts is not None and len(ts) > 0
-    facts: dict[str, Any] = {
-        "rows": rows.num_rows,
-        "greatest": int(ts.max()) if has_ts and ts is not None else None,
-        "first": int(ts.min()) if has_ts and ts is not None else None,
-    }
+    first, greatest = (None, None) if ts is None or not len(ts) else span_of(ts)
+    facts: dict[str, Any] = {"rows": rows.num_rows, "greatest": greatest, "first": first}
     if stream.position is not None and ts is not None:
         facts |= {"partitions": facts_of(rows, ts), "delay": stream.delay}
     yield from to_everyone(job, Cargo.SPLIT, stream.name, order, writing.facts(facts))

@@ -31,16 +31,12 @@ class Sketch:
 
     def add(self, values: pa.Array) -> None:
         self._rows += len(values)
-        new = hashes(values)
-        if len(self._least) == KEPT:
-            new = new[new < self._least[-1]]
-        if len(new):
-            self._least = np.unique(np.concatenate([self._least, new]))[:KEPT]
+        self._least = _least_of(self._least, hashes(values))
 
     def merge(self, other: Sketch) -> None:
         """The sketch of both samples together."""
         self._rows += other._rows
-        self._least = np.unique(np.concatenate([self._least, other._least]))[:KEPT]
+        self._least = _least_of(self._least, other._least)
 
     def packed(self) -> list[int]:
         """For JSON."""
@@ -69,6 +65,14 @@ class Sketch:
             middle = (low + high) / 2
             low, high = (middle, high) if _shown(middle, self._rows) < self.sampled else (low, middle)
         return high
+
+
+def _least_of(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The least of both, each once."""
+    both = np.sort(np.concatenate([one, other]))
+    is_new = np.ones(len(both), np.bool_)
+    np.not_equal(both[1:], both[:-1], out=is_new[1:])
+    return both[is_new][:KEPT]
 
 
 def _shown(values: float, rows: int) -> float:

@@ -26,7 +26,7 @@ from benchmarks import engine
 from benchmarks.bare import two_inputs as bare_two
 from benchmarks.report import Options, Report, span
 from benchmarks.windows import GAP, STREAMS, BareRunner, Input, Query, make_input
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta, Int64s
 from sash.operators.net_changes import NetChanges
 from sash.operators.spec import PortSpec
@@ -124,7 +124,7 @@ class Alone:
     """The engine with nothing around it: a graph that is fed with deltas, and the net changes of every view."""
 
     def __init__(self, workload: Workload) -> None:
-        database, interner = Database(), Interner(arena := Arena.anonymous())
+        database, interner = EmbeddedDatabase(), Interner(arena := Arena.anonymous())
         database.execute(workload.statements)
         job = database.planned(1)
         self._ports = [port.spec for port in sorted(job.ports, key=lambda port: str(port.stream))]
@@ -151,7 +151,7 @@ class Public:
     """What a user calls."""
 
     def __init__(self, workload: Workload, reader: str = "nobody", history: str = HISTORY) -> None:
-        self.db, self.changes = Database(history=history), 0
+        self.db, self.changes = EmbeddedDatabase(history=history), 0
         self.db.execute(workload.statements)
         self._views = [f"answer{number}" for number in range(len(workload.sql))]
         self._streams = ("a", "b")[: workload.streams]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sash
-from sash.database.embedded import Database
+from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta, forever
 from sash.runtime.kept import Kept
 from sash.runtime.lane_changes import LaneChanges, owned
@@ -25,24 +25,24 @@ SQL = """
 VIEWS = ("sums", "rows_of", "total")
 
 
-def connected(**options: Any) -> Database:
-    db: Database = sash.connect(**options)
+def connected(**options: Any) -> EmbeddedDatabase:
+    db: EmbeddedDatabase = sash.connect(**options)
     db.execute(SQL)
     return db
 
 
-def push(db: Database, second: int, count: int = 6) -> None:
+def push(db: EmbeddedDatabase, second: int, count: int = 6) -> None:
     """Strings are new all the time; some rows are there twice, and some columns are NULL."""
     at = START + timedelta(seconds=second)
     keys = [None if n == 5 else f"key {second // 4} {n % 3}" for n in range(count)]
     db.push("s", [(at, key, n // 2 if n % 4 else None) for n, key in enumerate(keys)])
 
 
-def kept(db: Database, view: str) -> Kept:
+def kept(db: EmbeddedDatabase, view: str) -> Kept:
     return db._running().views[view].kept
 
 
-def lanes(db: Database, view: str) -> int:
+def lanes(db: EmbeddedDatabase, view: str) -> int:
     return sum(isinstance(piece.batch, LaneChanges) for piece in kept(db, view).changes._pieces)
 
 

@@ -58,6 +58,7 @@ class EmbeddedHost:
         self.dead: dict[str, BatchLog] = {}
         self._started = self._stepped = time.monotonic()
         self._steps, self._rows, self._changes, self._last_step = 0, 0, 0, 0.0
+        self._is_end = False  # whether nothing has come since the end of the input
         self._clockwork = Clockwork()
         self._warnings = LateWarnings()
         self._observers: dict[str, StreamObserver] = {}
@@ -202,7 +203,7 @@ class EmbeddedHost:
     @property
     def is_finished(self) -> bool:
         """Was the end of the input the last that came?"""
-        return self.progress.is_end
+        return self._is_end
 
     @property
     def state_bytes(self) -> int:
@@ -247,7 +248,7 @@ class EmbeddedHost:
 
     def end(self, until: int | None = None, unread: Sequence[str] = ()) -> None:
         self.step(self._control({"end": 1, "until": until, "unread": list(unread)}))
-        self.progress = replace(self.progress, is_end=True)
+        self._is_end = True
 
     def tell(self, now: int) -> None:
         """It is now this instant, for those who ask for the time and read no stream."""
@@ -325,7 +326,7 @@ class EmbeddedHost:
             self._warnings.hear(out.rows, self.job.streams)
         now = time.monotonic()
         self._steps, self._changes = self._steps + 1, self._changes + changes
-        self._last_step, self._stepped = now - self._stepped, now
+        self._last_step, self._stepped, self._is_end = now - self._stepped, now, False
 
     def _take_changes(self, name: str, net: Delta) -> int:
         """Keep them; how many they are."""
@@ -340,7 +341,7 @@ class EmbeddedHost:
         late, dead = (sum(log.count for log in logs.values()) for logs in (self.late, self.dead))
         return Progress(
             self._steps - 1, self._last_step, self._stepped - self._started, self._rows, self._changes, late, dead,
-            self.event_time if self.event_time > BEGINNING else None, self._arena.used,
+            self.event_time if self.event_time > BEGINNING else None, self._arena.used, self._is_end,
         )
 
     def view(self, name: str) -> pa.Table:

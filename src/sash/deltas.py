@@ -59,13 +59,16 @@ class Layout:
         return self.values + column // MASK_BITS, column % MASK_BITS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Delta:
     """Changes of a bag of rows, in the order of their instants.
 
     rows[i] enters (weight > 0) or leaves (weight < 0) at ts[i]. A row with an expiry below FOREVER leaves by itself at that
     instant; no negative row follows it. An edge carries either such rows (all weights positive) or signed ones (all expiries
     FOREVER): the plan says which.
+
+    Nobody changes one that was given to others. It is not frozen, as a step of one row makes some for every operator, and a
+    frozen one takes three times as long to make.
     """
 
     rows: Int64s  # [n, width], C-contiguous
@@ -73,6 +76,7 @@ class Delta:
     expiry: Int64s
     weight: Int64s
     is_net: bool = False  # known to be net per instant, and in order
+    signs: tuple[int, int] | None = None  # how many rows enter and leave, once somebody has counted
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -104,7 +108,7 @@ class Delta:
     @staticmethod
     def concatenate(deltas: Sequence[Delta], width: int) -> Delta:
         """One after the other: the caller knows that this is also the order of time."""
-        full = [delta for delta in deltas if len(delta)]
+        full = [delta for delta in deltas if len(delta.ts)]
         if not full:
             return Delta.empty(width)
         if len(full) == 1:

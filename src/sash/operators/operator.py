@@ -33,6 +33,7 @@ class Operator(ABC):
 
     probes = 0  # rows for which a join looked at its other side, since the operator was built
     delays: Delays | None = None  # how late it gave what it gave; None for those that hold nothing back
+    is_told_its_instant = False  # whether what `due` says may come earlier though it has not run
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

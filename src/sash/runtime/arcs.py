@@ -16,7 +16,7 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
-from sash.deltas import Delta, Layout
+from sash.deltas import Delta, Int64s, Layout
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
@@ -26,20 +26,25 @@ from sash.stores.queue import DeltaQueue
 class Arc:
     """A reader's end of a buffer: how far it has read, and what it was promised."""
 
-    __slots__ = ("_own", "_owner", "_scope", "buffer", "first", "head", "is_active", "reader", "register", "side")
+    __slots__ = (
+        "_given", "_own", "_owner", "_read", "_scope", "buffer", "first", "head", "is_active", "reader", "register", "side"
+    )
 
     def __init__(self, buffer: Buffer, reader: int, side: int, owner: str, scope: Scope) -> None:
         self.buffer, self.reader, self.side, self._owner = buffer, reader, side, owner
         self.register, self.is_active = BEGINNING, False
         self._scope = scope.scope(f"input {side}")
         self._own = buffer.queue(owner, self._scope) if self._scope.has("registers") else None
+        self._given: Delta | None = None  # rows of this step that do not lie in the buffer
+        self._read: Int64s | None = None
         self.head = buffer.attach(self)  # number of the first row not read yet
         self.first = FOREVER  # instant of the first row not read yet
         self._look()
 
     @property
     def waiting(self) -> int:
-        return self.buffer.tail - self.head + (len(self._own) if self._own is not None else 0)
+        own = len(self._own) if self._own is not None else 0
+        return self.buffer.tail - self.head + own + (len(self._given.ts) if self._given is not None else 0)
 
     @property
     def clock(self) -> int:
@@ -56,12 +61,26 @@ class Arc:
         if len(delta):
             self._own = self._own or self.buffer.queue(self._owner, self._scope)
             self._own.append(delta)
+            self.buffer.is_clear = False
             self._look()
+
+    def give(self, delta: Delta) -> None:
+        """Rows of which all can be taken in this step, to one who has no others."""
+        self._given, self.first = delta, int(delta.ts[0])
+
+    def keep_given(self) -> None:
+        """They are not taken in one piece after all."""
+        if self._given is not None:
+            given, self._given = self._given, None
+            self.fill(given)
 
     def take(self, now: int) -> Delta:
         """All that happens before `now`."""
         if self.first >= now:
             return self.buffer.nothing
+        if self._given is not None:
+            given, self._given, self.first = self._given, None, FOREVER
+            return given
         delta = self.buffer.read(self.head, now)
         self.head += len(delta)
         if self._own is not None and len(self._own):
@@ -76,7 +95,9 @@ class Arc:
 
     def remember(self, skipped: int) -> None:
         """Put down how many of the rows that wait in the arena have been read already."""
-        self._scope.array("read", 1)[0] = skipped
+        if self._read is None:
+            self._read = self._scope.array("read", 1)
+        self._read[0] = skipped
 
     def remembered(self) -> int | None:
         return int(self._scope.array("read", 1)[0]) if self._scope.has("read") else None
@@ -102,6 +123,7 @@ class Buffer:
         self._starts: list[int] = []
         self._queue = self.queue(owner, scope) if scope.has("registers") else None
         self.tail = self._kept
+        self.is_clear = True  # nobody has rows to read
 
     def arc(self, reader: int, side: int, owner: str, scope: Scope) -> Arc:
         """To another reader."""
@@ -123,6 +145,7 @@ class Buffer:
         count = len(delta.ts)
         if not count or not self.arcs:
             return
+        self.is_clear = False
         self._chunks.append(delta)
         self._starts.append(self.tail)
         self.tail += count
@@ -185,6 +208,11 @@ class Buffer:
     def is_filled(self) -> bool:
         """Whether there are rows, of this step or of earlier ones."""
         return bool(self._chunks) or (self._queue is not None and len(self._queue) > 0)
+
+    def look(self) -> bool:
+        """See whether it is clear."""
+        self.is_clear = not self._chunks and not self._kept and all(arc.first == FOREVER for arc in self.arcs)
+        return self.is_clear
 
     def settle(self) -> None:
         """The step is over: what somebody has not read goes to the arena, what all have read leaves it."""

@@ -47,8 +47,8 @@ class Cycle:
         """Work off all that the ports hold, as far as their clocks allow."""
         self._begins, self._batch = begins, batch_for(load)
         for node in self.nodes:
-            if node.operator is None:
-                self._wake_readers(node)
+            if node.operator is not None and node.has_more():
+                self._wake(node)
         self._work_off()
         if self.timing is Timing.ROWS:
             return
@@ -120,7 +120,7 @@ class Cycle:
     def _run(self, node: Node) -> Node:
         """Let an operator work, and those that it hands its rows over to; the last of them."""
         batch = self.table[node.number].batch
-        return self._run_to(node, node.cut(self._batch if batch == BY_LOAD else batch, self._begins))
+        return self._run_to(node, node.cut(node.reach, self._batch if batch == BY_LOAD else batch, self._begins))
 
     def _run_to(self, node: Node, now: int) -> Node:
         inputs = node.take(now)
@@ -184,7 +184,7 @@ class Cycle:
             self._wake(node)
             self._work_off()
         while node.output.clock < node.reach and node.next_event < node.reach:
-            self._run_to(node, node.cut(self._batch, self._begins))
+            self._run_to(node, node.cut(node.reach, self._batch, self._begins))
             self._work_off()
         for arc in node.arcs:
             arc.is_active = False

@@ -11,7 +11,7 @@ In which order operators run is a matter of the schedule (`schedule.py`), and ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sash.deltas import Delta
@@ -23,8 +23,9 @@ from sash.runtime.cycle import Cycle, Watch
 from sash.runtime.merged_arcs import buffer_of
 from sash.runtime.metrics import OperatorMetrics
 from sash.runtime.node import Begins, Node
+from sash.runtime.one_pass import OnePass
 from sash.runtime.premature import Early
-from sash.runtime.schedule import AUTO, BY_LOAD, Schedule
+from sash.runtime.schedule import AUTO, BY_LOAD, Schedule, batch_for
 from sash.runtime.table import StateTable
 from sash.runtime.time_propagation import Timing, arcs_of_time
 from sash.scalar.evaluate import Failures
@@ -33,12 +34,23 @@ from sash.stores.interner import Interner
 from sash.tree import from_below
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Feed:
     """What one step brings to a port, or makes of it: changes before `clock`."""
 
     delta: Delta
     clock: int
+
+
+class Results(dict[Spec, Feed]):
+    """What came out at the sinks. Of those without changes it is made when somebody asks, before the next step: they are many."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __missing__(self, spec: Spec) -> Feed:
+        feed = self[spec] = self._graph.unchanged(spec)
+        return feed
 
 
 class Graph:
@@ -52,7 +64,9 @@ class Graph:
         self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
         self._arena, self._interner, self._failures = arena, interner, failures
         self._nodes: dict[Spec, Node] = {}  # inputs always come before those who read them
-        self._cycle = Cycle()
+        self._cycle, self._one_pass = Cycle(), OnePass()
+        self._collected: tuple[Spec, ...] = ()  # the sinks of the last step
+        self._collecting: list[Node] = []
         self._schedules: dict[Spec, Schedule] = {}
         self._default = schedule
         self._breaks: frozenset[Spec] = frozenset()
@@ -69,6 +83,7 @@ class Graph:
     def fill(self, spec: Spec, side: int, delta: Delta) -> None:
         """Changes that only this operator has not seen, before all that is to come."""
         self._nodes[spec].arcs[side].fill(delta)
+        self._one_pass.is_stale = True
 
     def keep(self, sinks: Iterable[Spec]) -> set[Spec]:
         """Run only these sinks from now on; the specs that are gone."""
@@ -95,7 +110,12 @@ class Graph:
                 arc.reader = node.number
         cycle.nodes, cycle.prone = kept, [node for node in kept if node.is_waiting_prone]
         self._breaks &= self._nodes.keys()
-        self._steepness, self._is_stale = {}, True
+        self._steepness = {}
+        self._has_changed()
+
+    def _has_changed(self) -> None:
+        self._is_stale = self._one_pass.is_stale = True
+        self._collect(())
 
     def operator(self, spec: Spec) -> Operator | None:
         return self._nodes[spec].operator
@@ -175,7 +195,7 @@ class Graph:
     @property
     def messages(self) -> int:
         """How often an operator was told of time alone."""
-        return self._cycle.messages
+        return self._cycle.messages + self._one_pass.messages
 
     @property
     def buffered(self) -> int:
@@ -189,32 +209,68 @@ class Graph:
 
         `begins` are the instants of the first rows of all streams.
         """
-        wanted = {spec: self._nodes[spec] for spec in sinks}
-        for node in wanted.values():
-            node.results = []
-        for spec, feed in feeds.items():
-            port = self._nodes.get(spec)
-            if port is not None:
-                port.output.put(feed.delta, feed.clock)
+        self._collect(tuple(sinks))
         self._refresh()
+        fed = [(self._nodes[spec], feed) for spec, feed in feeds.items() if spec in self._nodes]
+        load = sum([len(feed.delta.ts) for _, feed in fed])
+        if self._is_one_batch(load):
+            self._run_in_one_pass(fed, begins, load)
+        else:
+            for port, feed in fed:
+                port.output.put(feed.delta, feed.clock)
+            self._run_in_cycles(begins, load)
+        return self._results(feeds)
+
+    def _collect(self, sinks: tuple[Spec, ...]) -> None:
+        """Let these, and no others, keep what they give in a step."""
+        if sinks != self._collected:
+            for node in self._collecting:
+                node.results = None
+            self._collected, self._collecting = sinks, [self._nodes[spec] for spec in sinks]
+            for node in self._collecting:
+                node.results = []
+
+    def _is_one_batch(self, load: int) -> bool:
+        """Whether so many rows are to be worked off at once, by everybody, and nobody looks who runs when."""
+        is_free = self._default == AUTO and not self._schedules and not self._breaks
+        cycle = self._cycle
+        return is_free and cycle.watch is None and cycle.timing is Timing.DIRECT and load <= batch_for(load)
+
+    def _run_in_one_pass(self, fed: Sequence[tuple[Node, Feed]], begins: Begins, load: int) -> None:
+        if self._one_pass.is_stale:
+            self._one_pass.prepare(self._cycle.nodes)
+        for port, feed in fed:
+            port.output.promise(feed.clock)
+        if not self._one_pass.step([(port, feed.delta) for port, feed in fed], begins, load, batch_for(load)):
+            self._run_in_cycles(begins, load)  # what is left is more than it seemed
+
+    def _run_in_cycles(self, begins: Begins, load: int) -> None:
         self._steps += 1
         if self._default.has_breaks and not self._steps & (self._steps - 1):  # ever more rarely: it has learnt more
             self.spare_memory()
-        self._cycle.step(begins, sum(len(feed.delta) for feed in feeds.values()))
+        self._cycle.step(begins, load)
         for node in self._cycle.nodes:
             if node.output.is_filled:
                 node.output.settle()
-        results = {spec: self._result(node, feeds) for spec, node in wanted.items()}
-        for node in wanted.values():
-            node.results = None
+        self._one_pass.is_stale = True
+
+    def _results(self, feeds: Mapping[PortSpec, Feed]) -> Results:
+        results = Results(self)
+        for node in self._collecting:
+            if isinstance(node.spec, PortSpec):
+                results[node.spec] = feeds[node.spec]
+            elif node.results:
+                results[node.spec] = Feed(Delta.concatenate(node.results, node.spec.layout.width), self._clock(node))
+                node.results = []
         return results
 
-    def _result(self, node: Node, feeds: Mapping[PortSpec, Feed]) -> Feed:
-        """What came out at a sink. Time got there too, whether or not somebody asked for it."""
-        if isinstance(node.spec, PortSpec):
-            return feeds[node.spec]
-        delta = Delta.concatenate(node.results, node.spec.layout.width) if node.results else node.output.nothing
-        return Feed(delta, min(self._cycle.nodes[port].output.clock for port in node.ports))
+    def unchanged(self, spec: Spec) -> Feed:
+        """Of one that gave nothing in the last step. Time got there too, whether or not somebody asked for it."""
+        node = self._nodes[spec]
+        return Feed(node.output.nothing, self._clock(node))
+
+    def _clock(self, node: Node) -> int:
+        return min([self._cycle.nodes[port].output.clock for port in node.ports])
 
     def _add(self, spec: Spec) -> None:
         for part in from_below(spec, lambda one: one.inputs, self._nodes.__contains__):
@@ -236,7 +292,7 @@ class Graph:
             early=Early() if spec.is_negation else None,
         )
         self._nodes[spec] = node
-        self._is_stale = True
+        self._has_changed()
         self._cycle.nodes.append(node)
         self._cycle.inputs.append(tuple(source.number for source in sources))
         if node.is_waiting_prone:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sash.deltas import Delta
+from sash.kernels.counting import count_signs
 from sash.operators.operator import Operator
 from sash.operators.spec import Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
-from sash.runtime.metrics import OperatorMetrics
+from sash.runtime.metrics import OperatorMetrics, Traffic
 from sash.runtime.premature import Early
+from sash.runtime.sources import Sources
 from sash.schema import BEGINNING, FOREVER
 
 Begins = Mapping[str, int | None]  # the instants of the first rows of all streams, and of TIME
@@ -39,6 +41,16 @@ class Node:
     results: list[Delta] | None = None  # of this step, for a sink
     early: Early | None = None  # of a negation
     heir: Node | None = None  # the only reader, where that one may work on what it is given at once
+    # For a step in one pass:
+    sources: Sources = field(default_factory=lambda: Sources(()))
+    noted: int = FOREVER  # the instant for which its sources have noted it
+    readers: list[tuple[Arc, Node]] = field(default_factory=list)
+    is_even: bool = False  # time is where it is for all who read it, too
+    is_handed_rows: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # One that shows time may take less than there is.
+        self.is_handed_rows = len(self.arcs) == 1 and not self.spec.shows_time
 
     @property
     def needs_only_rows(self) -> bool:
@@ -67,19 +79,27 @@ class Node:
     def next_event(self) -> int:
         """The instant of the next change that it has, or will make by itself."""
         assert self.operator is not None
-        return min(self.operator.due(), min(arc.first for arc in self.arcs))
+        event = self.operator.due()
+        for arc in self.arcs:
+            if arc.first < event:
+                event = arc.first
+        return event
 
-    def cut(self, batch: int, begins: Begins) -> int:
-        """How far to work with about so many rows: to the end of an instant."""
+    def is_ahead_of_none(self, delta: Delta) -> bool:
+        """Whether all who read it may take all of these rows."""
+        last = int(delta.ts[-1])
+        return all(last < reader.sources.clock for _, reader in self.readers)
+
+    def cut(self, now: int, batch: int, begins: Begins) -> int:
+        """How far to work with about so many rows: to the end of an instant, and at most to one that it may work up to."""
         assert self.operator is not None
-        now = self.reach
         for arc in self.arcs:
             if arc.waiting > batch:
                 now = min(now, arc.cut(batch))
         if not self.spec.shows_time:
             return now
         rows = self.arcs[0]
-        return self.operator.cut(now, rows.first, min(rows.waiting, batch), self._begin(begins))
+        return self.operator.cut(now, rows.first, min(rows.waiting, batch), self.begin(begins))
 
     def take(self, now: int) -> list[Delta]:
         """All that happens to its inputs before an instant."""
@@ -89,21 +109,25 @@ class Node:
         """Work up to an instant; what it gives is still to be put down, or handed over."""
         assert self.operator is not None
         started = time.perf_counter()
-        delta = self.operator.run(inputs, now, self._begin(begins) if self.begins_with is not None else None)
-        self._count(inputs, delta, time.perf_counter() - started)
-        if self.results is not None and len(delta.ts):
-            self.results.append(delta)
+        delta = self.operator.run(inputs, now, self.begin(begins) if self.begins_with is not None else None)
+        self.metrics.seconds += time.perf_counter() - started
+        self.saw(inputs, delta)
         return delta
 
-    def _count(self, inputs: Sequence[Delta], delta: Delta, seconds: float) -> None:
-        self.metrics.seconds += seconds
-        self.metrics.out.add(delta)
-        if self.early is not None:
-            self.early.saw(inputs[0], delta)
-        for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
-            traffic.add(taken)
+    def saw(self, inputs: Sequence[Delta], delta: Delta) -> None:
+        """Keep what a sink gave, and count."""
+        metrics = self.metrics
+        if len(delta.ts):
+            _count(metrics.out, delta)
+            if self.results is not None:
+                self.results.append(delta)
+            if self.early is not None:
+                self.early.saw(inputs[0], delta)
+        for traffic, taken in zip(metrics.arcs, inputs, strict=True):
+            if len(taken.ts):
+                _count(traffic, taken)
 
-    def _begin(self, begins: Begins) -> int | None:
+    def begin(self, begins: Begins) -> int | None:
         """When the query of an operator begins."""
         if not self.begins_with:
             return BEGINNING  # tables were always there
@@ -112,3 +136,13 @@ class Node:
             return None
         time = self.spec.present_of
         return found if time is None else max(found, begins.get(present(time)) or found)
+
+
+def _count(traffic: Traffic, delta: Delta) -> None:
+    """Rows are looked at once, however many read them."""
+    if delta.signs is None:
+        delta.signs = count_signs(delta.weight)
+    positive, negative = delta.signs
+    traffic.positive += positive
+    traffic.negative += negative
+    traffic.messages += len(delta.ts) - positive - negative

@@ -24,6 +24,8 @@ from sash.schema import FOREVER
 class InputExpire(Operator):
     """Let rows leave when others come."""
 
+    is_told_its_instant = True
+
     def __init__(self, spec: InputExpireSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         kind = ExpireByCalendar if spec.input.pattern is Pattern.WEAK else ExpireInOrder

@@ -1,0 +1,155 @@
+"""A step in one pass: what has something to do runs once, up to where the clocks of its ports are.
+
+    rows     port ─▶ window ─▶ filter ─▶ …      one with a single input is handed its rows at once: nothing lies between them
+                         ╰▶ join                one with several waits until all with smaller numbers have run: it has all then
+    time     ┄┄▶ expire                         those whose next instant has come run too; nobody else is looked at
+
+So a step costs what its rows and the instants that are due cost, however large the graph is. Who has something to do at which
+instant is kept between steps, for all operators over the same ports together (`Sources`).
+
+This is what the schedule by load comes to where a step is one batch. Where it is more (`is_enough`), and for any other
+schedule, there is the cycle (`cycle.py`), which goes on from wherever a pass has stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from time import perf_counter
+
+from sash.deltas import Delta
+from sash.runtime.arcs import Buffer
+from sash.runtime.node import Begins, Node
+from sash.runtime.sources import Sources
+from sash.schema import FOREVER
+
+ONE_IN = 16  # steps of few rows of which one is timed, and stands for all of them
+FEW = 1024
+
+
+class OnePass:
+    """Runs the operators of a graph that have something to do, inputs first."""
+
+    def __init__(self) -> None:
+        self.is_stale = True  # operators came or went, or were run by somebody else
+        self.messages = 0  # how often an operator was run because an instant had come
+        self._nodes: Sequence[Node] = ()
+        self._sources: list[Sources] = []
+        self._listed: list[int] = []  # a heap: numbers of operators that are to run when all before them have
+        self._filled: list[Buffer] = []  # where rows lie that somebody has not read
+        self._steps, self._batch, self._has_too_much = 0, 0, False
+        self._begins: Begins = {}
+
+    def prepare(self, nodes: Sequence[Node]) -> None:
+        """Look once at the whole graph: who reads whom, and who waits for what."""
+        found: dict[tuple[int, ...], Sources] = {}
+        for node in nodes:
+            if node.ports not in found:
+                found[node.ports] = Sources([nodes[port].output for port in node.ports])
+            node.sources, node.noted, node.is_ready = found[node.ports], FOREVER, False
+            node.readers = [(arc, nodes[arc.reader]) for arc in node.output.arcs]
+        for node in nodes:
+            node.is_even = all(reader.sources is node.sources for _, reader in node.readers)
+            if node.operator is not None:
+                node.sources.note(node)
+        self._nodes, self._sources = nodes, list(found.values())
+        self._filled = [node.output for node in nodes if not node.output.look()]
+        self.is_stale = False
+
+    def step(self, fed: Iterable[tuple[Node, Delta]], begins: Begins, load: int, batch: int) -> bool:
+        """Work off the rows of ports, whose clocks have moved already. Whether that was all; else the cycle is to go on."""
+        self._begins, self._batch, self._has_too_much = begins, batch, False
+        self._steps += 1
+        self._time_weight = 1 if load > FEW else ONE_IN if self._steps % ONE_IN == 0 else 0
+        for sources in self._sources:
+            for node in sources.move():
+                self.messages += 1
+                self._list(node)
+        for port, delta in fed:
+            if len(delta.ts):
+                self._work_on(port, delta)
+        while self._listed and not self._has_too_much:
+            node = self._nodes[heappop(self._listed)]
+            if node.is_ready:  # else it has been handed rows, and has run
+                self._run_listed(node)
+        self._end()
+        return not self._has_too_much
+
+    def _list(self, node: Node) -> None:
+        if not node.is_ready:
+            node.is_ready = True
+            heappush(self._listed, node.number)
+
+    def _run_listed(self, node: Node) -> None:
+        now = node.sources.clock
+        if node.cut(now, self._batch, self._begins) < now:
+            self._has_too_much = True
+            return
+        given = self._run(node, [arc.take(now) for arc in node.arcs], now)
+        if node.arcs[0].first != FOREVER:
+            node.sources.note(node)
+        if len(given.ts):
+            self._work_on(node, given)
+
+    def _work_on(self, node: Node, delta: Delta) -> None:
+        """Let those work on rows who read them, one after the other, and at once who reads those."""
+        waiting: list[tuple[Node, Delta]] = []
+        self._hand_on(node, delta, waiting)
+        while waiting:
+            node, delta = waiting.pop()
+            given = self._run(node, (delta,), node.sources.clock)
+            if len(given.ts):
+                self._hand_on(node, given, waiting)
+
+    def _run(self, node: Node, inputs: Sequence[Delta], now: int) -> Delta:
+        operator, weight = node.operator, self._time_weight
+        assert operator is not None
+        begin = node.begin(self._begins) if node.begins_with is not None else None
+        started = perf_counter() if weight else 0.0
+        given = operator.run(inputs, now, begin)
+        if weight:
+            node.metrics.seconds += weight * (perf_counter() - started)
+        node.saw(inputs, given)
+        node.is_ready, node.output.clock = False, now
+        if node.is_waiting_prone:
+            node.sources.note(node)
+        return given
+
+    def _hand_on(self, node: Node, delta: Delta, waiting: list[tuple[Node, Delta]]) -> None:
+        """Rows to those who may work on them at once, and to the arcs of others."""
+        output, count = node.output, len(delta.ts)
+        if not output.is_clear or count > self._batch or not (node.is_even or node.is_ahead_of_none(delta)):
+            self._has_too_much |= count > self._batch
+            self._put_down(node, delta)
+            return
+        for arc, reader in node.readers:
+            if reader.is_handed_rows:
+                waiting.append((reader, delta))
+            else:
+                arc.give(delta)
+                self._list(reader)
+
+    def _put_down(self, node: Node, delta: Delta) -> None:
+        """Somebody cannot take all of it now."""
+        if node.output.is_clear:
+            self._filled.append(node.output)
+        node.output.put(delta, node.sources.clock)
+        for arc, reader in node.readers:
+            if arc.first < reader.sources.clock:
+                self._list(reader)
+            else:
+                reader.sources.note(reader)
+
+    def _end(self) -> None:
+        for number in self._listed:  # too much came: the cycle finds by itself who has rows
+            self._nodes[number].is_ready = False
+        self._listed.clear()
+        if self._has_too_much:
+            self.is_stale = True
+            for node in self._nodes:
+                for arc in node.arcs:
+                    arc.keep_given()
+        elif self._filled:
+            for buffer in self._filled:
+                buffer.settle()
+            self._filled = [buffer for buffer in self._filled if not buffer.look()]

@@ -26,6 +26,7 @@ from sash.schema import FOREVER, Schema
 Int64s = npt.NDArray[np.int64]
 
 MASK_BITS = 32
+FEW_SHARED = 256
 MOST_SHARED = 1 << 20  # expiries of signed changes that are kept for all
 
 
@@ -76,7 +77,7 @@ class Delta:
     expiry: Int64s
     weight: Int64s
     is_net: bool = False  # known to be net per instant, and in order
-    signs: tuple[int, int] | None = None  # how many rows enter and leave, once somebody has counted
+    signs: tuple[int, int] | None = None  # how many rows enter and how many leave, once somebody has counted
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -92,7 +93,11 @@ class Delta:
 
     def with_rows(self, rows: Int64s) -> Delta:
         """The same changes of other rows, one for one."""
-        return Delta(rows, self.ts, self.expiry, self.weight)
+        return Delta(rows, self.ts, self.expiry, self.weight, False, self.signs)
+
+    def with_expiry(self, expiry: Int64s) -> Delta:
+        """The same rows, which leave at other instants."""
+        return Delta(self.rows, self.ts, expiry, self.weight, False, self.signs)
 
     def split(self, now: int) -> tuple[Delta, Delta]:
         """What happens before `now`, and the rest."""
@@ -123,14 +128,21 @@ class Delta:
     @staticmethod
     def room(count: int, width: int, *, expires: bool = False) -> Delta:
         """Space for a kernel to write changes into: signed ones, or such that carry their expiry."""
-        numbers = np.empty((2, count), np.int64)
         expiry = np.empty(count, np.int64) if expires else forever(count)
-        return Delta(np.empty((count, width), np.int64), numbers[0], expiry, numbers[1])
+        return Delta(np.empty((count, width), np.int64), np.empty(count, np.int64), expiry, np.empty(count, np.int64))
 
 
 def forever(count: int) -> Int64s:
     """The expiries of so many changes that are signed. All who ask share them: they are not to be written to."""
+    if count < FEW_SHARED:
+        return few_forever(count)
     return np.full(count, FOREVER) if count > MOST_SHARED else shared_forever(count.bit_length())[:count]
+
+
+@cache
+def few_forever(count: int) -> Int64s:
+    """A look-up costs a tenth of a slice."""
+    return shared_forever(count.bit_length())[:count]
 
 
 @cache

@@ -12,7 +12,7 @@ SMALLEST, LARGEST = 256, 1 << 18
 MOST = 1 << 20  # changes that are made room for at once, if no step had as many yet
 
 
-@dataclass
+@dataclass(eq=False, slots=True)
 class Piece:
     """Room for changes, and how many kernels have written."""
 
@@ -22,12 +22,14 @@ class Piece:
     @property
     def room(self) -> tuple[Int64s, Int64s, Int64s, Int64s]:
         """What is left to write to."""
+        if not self.count:
+            return self.made.rows, self.made.ts, self.made.expiry, self.made.weight
         left = self.made.slice(self.count, len(self.made))
         return left.rows, left.ts, left.expiry, left.weight
 
     @property
     def is_full(self) -> bool:
-        return self.count == len(self.made)
+        return self.count == len(self.made.ts)
 
     def add(self, count: int) -> None:
         self.count += count
@@ -54,6 +56,8 @@ class OutputChunks:
         return self._pieces[-1]
 
     def delta(self) -> Delta:
+        if len(self._pieces) == 1:
+            return self._pieces[0].delta()
         return Delta.concatenate([piece.delta() for piece in self._pieces], self._width)
 
 
@@ -74,4 +78,4 @@ class FanoutEstimate:
 
     def saw(self, rows: int, changes: Delta) -> None:
         if rows:
-            self._rows, self._changes = rows, len(changes)
+            self._rows, self._changes = rows, len(changes.ts)

@@ -59,7 +59,8 @@ class Arc:
     def fill(self, delta: Delta) -> None:
         """Rows for this reader alone, before all others: what a new one finds."""
         if len(delta):
-            self._own = self._own or self.buffer.queue(self._owner, self._scope)
+            if self._own is None:
+                self._own = self.buffer.queue(self._owner, self._scope)
             self._own.append(delta)
             self.buffer.is_clear = False
             self._look()
@@ -105,7 +106,7 @@ class Arc:
     def _look(self) -> None:
         self.first = self.buffer.instant(self.head)
         if self._own is not None and len(self._own):
-            self.first = int(self._own.peek().ts[0])
+            self.first = self._own.first
 
 
 class Buffer:
@@ -191,7 +192,7 @@ class Buffer:
     def free(self) -> None:
         """Let go of chunks that all have read; with many readers, each is looked at once for a chunk."""
         while self._chunks:
-            end, count = self._starts[0] + len(self._chunks[0]), len(self.arcs)
+            end, count = self._starts[0] + len(self._chunks[0].ts), len(self.arcs)
             while self._past < count and self.arcs[self._past].head >= end:
                 self._past += 1
             if self._past < count:
@@ -216,16 +217,18 @@ class Buffer:
 
     def settle(self) -> None:
         """The step is over: what somebody has not read goes to the arena, what all have read leaves it."""
-        least = min(arc.head for arc in self.arcs) if self.arcs else self.tail
+        least = min([arc.head for arc in self.arcs]) if self.arcs else self.tail
         if self._queue is None:
             self._queue = self.queue(self._owner, self._scope)
-        read = min(least, self._start + self._kept) - self._start
-        self._queue.drop(read)
-        self._start += read
-        if not self._kept:
+        kept = len(self._queue)
+        read = min(least - self._start, kept)
+        if read:
+            self._queue.drop(read)
+            self._start += read
+        if read == kept:
             self._start = least
         for start, chunk in zip(self._starts, self._chunks, strict=True):
-            self._queue.append(chunk.slice(max(0, least - start), len(chunk)))
+            self._queue.append(chunk.slice(least - start, len(chunk)) if least > start else chunk)
         self._chunks.clear()
         self._starts.clear()
         self._past = 0

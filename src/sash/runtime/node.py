@@ -140,9 +140,10 @@ class Node:
 
 def _count(traffic: Traffic, delta: Delta) -> None:
     """Rows are looked at once, however many read them."""
-    if delta.signs is None:
-        delta.signs = count_signs(delta.weight)
-    positive, negative = delta.signs
+    signs = delta.signs
+    if signs is None:
+        signs = delta.signs = count_signs(delta.weight)
+    positive, negative = signs
     traffic.positive += positive
     traffic.negative += negative
     traffic.messages += len(delta.ts) - positive - negative

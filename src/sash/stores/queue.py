@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Delta, Layout
+from sash.schema import FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
@@ -20,6 +21,7 @@ class DeltaQueue:
         self._scope = scope
         self._width = layout.width
         self._registers = scope.array("registers", 2)
+        self._head, self._count = self._registers.tolist()  # the same: who looks often does so without the arena
         self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
         self._ts, self._expiry = scope.array("ts", FIRST_ROOM), scope.array("expiry", FIRST_ROOM)
         self._weight = scope.array("weight", FIRST_ROOM)
@@ -27,24 +29,32 @@ class DeltaQueue:
         interner.hold(lambda: (self.peek().rows, lanes))
 
     def __len__(self) -> int:
-        return int(self._registers[COUNT])
+        return self._count
 
     def append(self, delta: Delta) -> None:
-        if not len(delta):
+        came = len(delta.ts)
+        if not came:
             return
-        self._make_room(len(delta))
-        first = int(self._registers.sum())
-        place = slice(first, first + len(delta))
+        self._make_room(came)
+        first = self._head + self._count
+        place = slice(first, first + came)
         self._rows[place], self._ts[place] = delta.rows, delta.ts
         self._expiry[place], self._weight[place] = delta.expiry, delta.weight
-        self._registers[COUNT] += len(delta)
+        self._set(self._head, self._count + came)
 
     def peek(self) -> Delta:
         """All that waits; valid until the queue changes."""
-        return self._all().slice(int(self._registers[HEAD]), int(self._registers.sum()))
+        return self._all().slice(self._head, self._head + self._count)
+
+    @property
+    def first(self) -> int:
+        """The instant of the first change that waits; FOREVER if none does."""
+        return self._ts.item(self._head) if self._count else FOREVER
 
     def take(self, now: int) -> Delta:
         """What happens before `now`, and out of the queue with it."""
+        if self.first >= now:
+            return Delta.empty(self._width)
         waiting = self.peek()
         count = int(np.searchsorted(waiting.ts, now, side="left"))
         taken = waiting.slice(0, count).copy()
@@ -52,15 +62,17 @@ class DeltaQueue:
         return taken
 
     def replace(self, delta: Delta) -> None:
-        self._registers[:] = 0
+        self._set(0, 0)
         self.append(delta)
 
     def drop(self, count: int) -> None:
         """Forget the first ones."""
-        self._registers[HEAD] += count
-        self._registers[COUNT] -= count
-        if not self._registers[COUNT]:
-            self._registers[HEAD] = 0
+        left = self._count - count
+        self._set(self._head + count if left else 0, left)
+
+    def _set(self, head: int, count: int) -> None:
+        self._head, self._count = head, count
+        self._registers[HEAD], self._registers[COUNT] = head, count
 
     def drop_last(self) -> None:
         """Forget the one that came last."""
@@ -72,14 +84,14 @@ class DeltaQueue:
         return Delta(self._rows, self._ts, self._expiry, self._weight)
 
     def _make_room(self, extra: int) -> None:
-        head, count = int(self._registers[HEAD]), int(self._registers[COUNT])
+        head, count = self._head, self._count
         if head + count + extra <= len(self._rows):
             return
         if head >= count + extra:  # moving pays: more rows have left than are here
             self._rows[:count], self._ts[:count] = self._rows[head : head + count], self._ts[head : head + count]
             self._expiry[:count] = self._expiry[head : head + count]
             self._weight[:count] = self._weight[head : head + count]
-            self._registers[HEAD] = 0
+            self._set(0, count)
         else:
             room = max(2 * len(self._rows), head + count + extra)
             self._rows, self._ts = self._scope.resize("rows", room), self._scope.resize("ts", room)

@@ -38,13 +38,15 @@ class RowLog:
         interner.hold(lambda: (self._held(), lanes))
 
     def __len__(self) -> int:
-        return int(self.registers[TAIL] - self.registers[OLDEST])
+        return self.registers.item(TAIL) - self.registers.item(OLDEST)
 
     @property
     def first_expiry(self) -> int:
         """Of the row at the head; FOREVER if there is none."""
-        place = int(self.registers[OLDEST]) & (len(self.lines) - 1)
-        return int(self.lines[place, self._width + EXPIRY]) if len(self) else FOREVER
+        oldest = self.registers.item(OLDEST)
+        if oldest == self.registers.item(TAIL):
+            return FOREVER
+        return self.lines.item(oldest & (len(self.lines) - 1), self._width + EXPIRY)
 
     def alive(self, now: int) -> int:
         """How many rows have not expired."""

@@ -41,17 +41,19 @@ class ExpireInOrder(Operator):
 
     @property
     def kept(self) -> int:
-        return int(self._registers[kernel.COUNT])
+        return self._registers.item(kernel.COUNT)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        self._make_room(len(delta))
-        cursor, most = np.zeros(1, np.int64), self.kept + 2 * len(delta)
+        came, kept = len(delta.ts), self.kept
+        if kept + came > len(self._expiry):
+            self._grow(came)
+        cursor, most = np.zeros(1, np.int64), kept + 2 * came
         if most < FEW:
             few = Delta.room(most + 1, self.layout.width)
             return few.slice(0, self._expire(delta, now, cursor, few.rows, few.ts, few.weight))
-        pieces = OutputChunks(self.layout.width, 2 * len(delta))
-        while cursor[0] <= len(delta):
+        pieces = OutputChunks(self.layout.width, 2 * came)
+        while cursor[0] <= came:
             out = pieces.next()
             rows, ts, _, weight = out.room
             out.add(self._expire(delta, now, cursor, rows, ts, weight))
@@ -65,13 +67,12 @@ class ExpireInOrder(Operator):
         return count
 
     def due(self) -> int:
-        head, count = self._registers[kernel.HEAD], self._registers[kernel.COUNT]
-        return int(self._expiry[head & (len(self._expiry) - 1)]) if count else FOREVER
+        if not self.kept:
+            return FOREVER
+        return self._expiry.item(self._registers.item(kernel.HEAD) & (len(self._expiry) - 1))
 
-    def _make_room(self, extra: int) -> None:
+    def _grow(self, extra: int) -> None:
         count = self.kept
-        if count + extra <= len(self._expiry):
-            return
         # The ring is unrolled to the start of a larger one.
         order = self._places()
         rows, expiry, weight = self._rows[order], self._expiry[order], self._weight[order]

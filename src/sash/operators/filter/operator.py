@@ -36,17 +36,16 @@ class Filter(Timeless):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        if not len(delta):
+        if not len(delta.ts):
             return delta
         places = self._passing(delta)
         if self._messages is not Messages.NONE:
             delta, places = self._with_messages(delta, places)
-        if len(places) == len(delta):
-            return delta
         if not len(places):
             return self.nothing
-        numbers = np.empty((3, len(places)), np.int64)
-        out = Delta(np.empty((len(places), self.layout.width), np.int64), numbers[0], numbers[1], numbers[2])
+        if len(places) == len(delta.ts):
+            return delta
+        out = Delta.room(len(places), self.layout.width, expires=True)
         kernel.gather_rows(
             delta.rows, delta.ts, delta.expiry, delta.weight, places, out.rows, out.ts, out.expiry, out.weight
         )
@@ -68,7 +67,7 @@ class Filter(Timeless):
 
     def _with_front(self, delta: Delta, least: int) -> Int64s:
         """The places of the rows whose front is true, or at least not false."""
-        places = np.empty(len(delta) + 1, np.int64)
+        places = np.empty(len(delta.ts) + 1, np.int64)
         return places[: kernel.passing_rows(delta.rows, self._conditions, least, places)]
 
     def _codes(self) -> tuple[Int64s, Int64s]:

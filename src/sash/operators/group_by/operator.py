@@ -40,7 +40,7 @@ class GroupBy(Operator):
         self._tables = group_tables(spec)
         self.groups = Groups(context.scope, self._tables, self.layout.width)
         self._interner = interner = context.interner
-        self._key = np.zeros((1, self.layout.width), np.int64)
+        self._key, self._limbs = np.zeros((1, self.layout.width), np.int64), np.zeros(SCRATCH, np.int64)
         self._spare = np.zeros((1, SPARE), np.int64)
         self._users = {
             place: UserCall(call, self._tables.calls[place], context)
@@ -76,7 +76,7 @@ class GroupBy(Operator):
         for user in self._users.values():
             user.forget_empty(self.groups.cells)
         tables, interner, texts = self._tables, self._interner, NewTexts(self._tables, self._users)
-        tags, limbs = np.empty(len(delta), np.int64), np.zeros(SCRATCH, np.int64)
+        tags = np.empty(len(delta), np.int64)
         tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
         place, at = 0, 0
         while True:
@@ -86,7 +86,7 @@ class GroupBy(Operator):
                 tables.calls, tables.sets, tables.separators, groups.ranges, groups.registers, groups.table,
                 groups.cells, groups.lines, groups.nodes, groups.beside, groups.node_table, interner.starts,
                 interner.lengths, interner.heap, texts.list, texts.count, texts.buffer, out.rows, out.ts, out.weight,
-                at, self._key, limbs, self._spare, tags,
+                at, self._key, self._limbs, self._spare, tags,
             )
             if place == len(delta) and groups.registers[TOUCHED_GROUP] == LAST:
                 changes = texts.settled(out.slice(0, at), groups, interner)

@@ -32,11 +32,11 @@ class SlidingGroups:
 
     @property
     def live_rows(self) -> int:
-        return int(self.registers[kernel.TAIL] - self.registers[kernel.HEAD])
+        return self.registers.item(kernel.TAIL) - self.registers.item(kernel.HEAD)
 
     @property
     def live_groups(self) -> int:
-        return int(self.registers[kernel.LIVE])
+        return self.registers.item(kernel.LIVE)
 
     @property
     def shown(self) -> Int64s:
@@ -47,17 +47,10 @@ class SlidingGroups:
     @property
     def first_to_leave(self) -> int:
         """When the oldest live row leaves."""
-        head = int(self.registers[kernel.HEAD]) & (len(self.ring) - 1)
-        return int(self.ring[head, kernel.EXPIRY]) if self.live_rows else FOREVER
-
-    def due(self, now: int) -> int:
-        """How many live rows leave before `now`."""
-        low, high = int(self.registers[kernel.HEAD]), int(self.registers[kernel.TAIL])
-        head = low
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.ring[middle & len(self.ring) - 1, kernel.EXPIRY] < now else (low, middle)
-        return low - head
+        head = self.registers.item(kernel.HEAD)
+        if head == self.registers.item(kernel.TAIL):
+            return FOREVER
+        return self.ring.item(head & (len(self.ring) - 1), kernel.EXPIRY)
 
     def reserve(self, extra: int) -> None:
         """Make room for so many more rows, each with a group of its own."""

@@ -8,14 +8,13 @@ Output:      signed, net per instant
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from sash.deltas import Delta
 from sash.operators.group_by.kernels.groups import tag_groups
 from sash.operators.group_by.kernels.rounding import SCRATCH
-from sash.operators.group_by.kernels.sliding_sums import CROWDED, slide_sums
+from sash.operators.group_by.kernels.sliding_sums import CROWDED, count_leaving, slide_sums
 from sash.operators.group_by.sliding_groups import SlidingGroups
 from sash.operators.group_by.spec import SlidingGroupBySpec
 from sash.operators.group_by.tables import group_tables
@@ -34,7 +33,7 @@ class SlidingSums(Operator):
         self._tables = group_tables(spec)
         self.groups = SlidingGroups(context.scope, self._tables, self.layout.width)
         self._net = NetChanges(spec.layout, context.interner)
-        self._key = np.zeros((1, self.layout.width), np.int64)
+        self._key, self._limbs = np.zeros((1, self.layout.width), np.int64), np.zeros(SCRATCH, np.int64)
         codes = string_lanes(self.layout)
         context.interner.hold(lambda: (self.groups.shown, codes))
 
@@ -44,29 +43,34 @@ class SlidingSums(Operator):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        leaving = self.groups.due(now) + int(np.count_nonzero(delta.expiry < now))
-        out, count = Delta.room(2 * (len(delta) + leaving), self.layout.width), 0
+        leaving = count_leaving(delta.expiry, now, self.groups.registers, self.groups.ring)
+        out = Delta.room(2 * (len(delta.ts) + leaving), self.layout.width)
+        count = self._slide(delta, now, out) if len(delta.ts) <= SLICE else self._slide_parts(delta, now, out)
+        return Delta(out.rows[:count], out.ts[:count], out.expiry[:count], out.weight[:count], True)
+
+    def due(self) -> int:
+        return self.groups.first_to_leave
+
+    def _slide_parts(self, delta: Delta, now: int, out: Delta) -> int:
+        count = 0
         while len(delta) > SLICE:
             part, rest = delta.split(int(delta.ts[SLICE]))
             if not len(part):
                 break  # one instant with more rows than a slice
             count += self._slide(part, int(rest.ts[0]), out.slice(count, len(out)))
             delta = rest
-        count += self._slide(delta, now, out.slice(count, len(out)))
-        return replace(out.slice(0, count), is_net=True)
-
-    def due(self) -> int:
-        return self.groups.first_to_leave
+        return count + self._slide(delta, now, out.slice(count, len(out)))
 
     def _slide(self, delta: Delta, now: int, out: Delta) -> int:
-        tables, groups, tags = self._tables, self.groups, np.empty(len(delta), np.int64)
-        crowded = np.empty(len(out) // 2, np.int64)
+        came = len(delta.ts)
+        tables, groups, tags = self._tables, self.groups, np.empty(came, np.int64)
+        crowded = np.empty(len(out.ts) // 2, np.int64)
         tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
-        groups.reserve(len(delta))
-        limbs = np.zeros(SCRATCH, np.int64)
+        groups.reserve(came)
         count: int = slide_sums(
             delta.rows, delta.ts, delta.expiry, delta.weight, tags, now, tables.keys, tables.feeds, tables.calls, groups.row_at,
-            groups.registers, groups.ring, groups.table, groups.lines, limbs, out.rows, out.ts, out.weight, crowded,
+            groups.registers, groups.ring, groups.table, groups.lines, self._limbs, out.rows, out.ts, out.weight, crowded,
         )
-        self._net.order(out.slice(0, count), crowded[: groups.registers[CROWDED]])
+        if crowds := groups.registers.item(CROWDED):
+            self._net.order(out.slice(0, count), crowded[:crowds])
         return count

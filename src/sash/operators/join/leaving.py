@@ -43,26 +43,32 @@ class LeavingJoin(Operator):
 
     @property
     def kept(self) -> int:
-        return sum(map(len, self._logs))
+        left, right = self._logs
+        return len(left) + len(right)
 
     def due(self) -> int:
-        return min(log.first_expiry for log in self._logs)
+        left, right = self._logs
+        return min(left.first_expiry, right.first_expiry)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
-        came = len(left) + len(right)
+        came = len(left.ts) + len(right.ts)
         pieces = OutputChunks(self.layout.width, self._yield.of(came))
-        for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
-            self._slide(left_part, right_part, until, pieces)
+        if came <= LEAST_SLICE:
+            self._slide(left, right, now, pieces)
+        else:
+            for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
+                self._slide(left_part, right_part, until, pieces)
         changes = pieces.delta()
         self._yield.saw(came, changes)
         return changes
 
     def _slide(self, left: Delta, right: Delta, until: int, pieces: OutputChunks) -> None:
         """Take rows in, and let those go that leave before an instant."""
-        before = self.kept
-        for log, delta in zip(self._logs, (left, right), strict=True):
-            log.reserve(len(delta), int(self._reached[0]))
+        before, came = self.kept, len(left.ts) + len(right.ts)
+        (left_log, right_log), reached = self._logs, self._reached.item()
+        left_log.reserve(len(left.ts), reached)
+        right_log.reserve(len(right.ts), reached)
         hashes, cursor = (self._left.hashes(left.rows), self._right.hashes(right.rows)), np.zeros(3, np.int64)
         while True:
             out = pieces.next()
@@ -70,7 +76,7 @@ class LeavingJoin(Operator):
             if not out.is_full:
                 break
         self._reached[0] = until - 1
-        self.probes += 2 * (len(left) + len(right)) + before - self.kept
+        self.probes += 2 * came + before - self.kept
 
     def _join(
         self, left: Delta, right: Delta, hashes: tuple[Int64s, Int64s], now: int, cursor: Int64s, rows: Int64s, ts: Int64s,

@@ -75,8 +75,11 @@ class Join(Timeless):
         came = len(left) + len(right)
         self.probes += came
         pieces = OutputChunks(self.layout.width, max(came, self._yield.of(came)), expires=True)
-        for left_part, right_part, _ in in_slices(left, right, now, SLICE):
-            self._join(left_part, right_part, pieces)
+        if came <= SLICE:
+            self._join(left, right, pieces)
+        else:
+            for left_part, right_part, _ in in_slices(left, right, now, SLICE):
+                self._join(left_part, right_part, pieces)
         pairs = pieces.delta()
         self._yield.saw(came, pairs)
         return pairs

@@ -40,8 +40,7 @@ class TimeWindow(Timeless):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        expiry = forever(len(delta)) if self._size == FOREVER else delta.ts + self._size
-        return Delta(delta.rows, delta.ts, expiry, delta.weight)
+        return delta.with_expiry(forever(len(delta.ts)) if self._size == FOREVER else delta.ts + self._size)
 
 
 class JumpingWindow(Operator):
@@ -63,7 +62,7 @@ class JumpingWindow(Operator):
         return self._waiting.take(now)
 
     def due(self) -> int:
-        return int(self._waiting.peek().ts[0]) if len(self._waiting) else FOREVER
+        return self._waiting.first
 
 
 class CountWindow(Timeless):

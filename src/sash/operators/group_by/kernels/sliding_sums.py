@@ -96,6 +96,21 @@ def slide_sums(
     return n
 
 
+@kernel
+def count_leaving(expiry: Int64s, now: int, registers: Int64s, ring: Int64s) -> int:
+    """How many rows leave before `now`: of those in the ring, which are in that order, and of new ones."""
+    low, high, mask, count = registers[HEAD], registers[TAIL], len(ring) - 1, 0
+    while low < high:
+        middle = (low + high) // 2
+        if ring[middle & mask, EXPIRY] < now:
+            low = middle + 1
+        else:
+            high = middle
+    for i in range(len(expiry)):
+        count += expiry[i] < now
+    return low - registers[HEAD] + count
+
+
 @inlined
 def _touch(group: int, touched: int, lines: Int64s) -> int:
     """Enter a group into the list of those touched, whose first one is given; the answer is the first one then."""

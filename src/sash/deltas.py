@@ -77,7 +77,7 @@ class Delta:
     expiry: Int64s
     weight: Int64s
     is_net: bool = False  # known to be net per instant, and in order
-    signs: tuple[int, int] | None = None  # how many rows enter and how many leave, once somebody has counted
+    signs: tuple[int, int, int] | None = None  # how many rows enter, leave, and only tell the time, once somebody has counted
 
     def __len__(self) -> int:
         return len(self.ts)

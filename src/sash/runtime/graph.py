@@ -45,11 +45,12 @@ class Feed:
 class Results(dict[Spec, Feed]):
     """What came out at the sinks. Of those without changes it is made when somebody asks, before the next step: they are many."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, feeds: Mapping[PortSpec, Feed]) -> None:
+        self._graph, self._feeds = graph, feeds
 
     def __missing__(self, spec: Spec) -> Feed:
-        feed = self[spec] = self._graph.unchanged(spec)
+        """A port gives what it was brought."""
+        feed = self[spec] = self._feeds[spec] if isinstance(spec, PortSpec) else self._graph.unchanged(spec)
         return feed
 
 
@@ -255,11 +256,9 @@ class Graph:
         self._one_pass.is_stale = True
 
     def _results(self, feeds: Mapping[PortSpec, Feed]) -> Results:
-        results = Results(self)
+        results = Results(self, feeds)
         for node in self._collecting:
-            if isinstance(node.spec, PortSpec):
-                results[node.spec] = feeds[node.spec]
-            elif node.results:
+            if node.results:
                 results[node.spec] = Feed(Delta.concatenate(node.results, node.spec.layout.width), self._clock(node))
                 node.results = []
         return results

@@ -116,14 +116,13 @@ class Node:
 
     def saw(self, inputs: Sequence[Delta], delta: Delta) -> None:
         """Keep what a sink gave, and count."""
-        metrics = self.metrics
         if len(delta.ts):
-            _count(metrics.out, delta)
+            _count(self.metrics.out, delta)
             if self.results is not None:
                 self.results.append(delta)
             if self.early is not None:
                 self.early.saw(inputs[0], delta)
-        for traffic, taken in zip(metrics.arcs, inputs, strict=True):
+        for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
             if len(taken.ts):
                 _count(traffic, taken)
 
@@ -140,10 +139,13 @@ class Node:
 
 def _count(traffic: Traffic, delta: Delta) -> None:
     """Rows are looked at once, however many read them."""
-    signs = delta.signs
-    if signs is None:
-        signs = delta.signs = count_signs(delta.weight)
-    positive, negative = signs
+    positive, negative, messages = delta.signs or _signs(delta)
     traffic.positive += positive
     traffic.negative += negative
-    traffic.messages += len(delta.ts) - positive - negative
+    traffic.messages += messages
+
+
+def _signs(delta: Delta) -> tuple[int, int, int]:
+    positive, negative = count_signs(delta.weight)
+    delta.signs = positive, negative, len(delta.ts) - positive - negative
+    return delta.signs

@@ -86,7 +86,7 @@ class OnePass:
             self._has_too_much = True
             return
         given = self._run(node, [arc.take(now) for arc in node.arcs], now)
-        if node.arcs[0].first != FOREVER:
+        if not node.is_waiting_prone and node.arcs[0].first != FOREVER:
             node.sources.note(node)
         if len(given.ts):
             self._work_on(node, given)
@@ -138,7 +138,7 @@ class OnePass:
             if arc.first < reader.sources.clock:
                 self._list(reader)
             else:
-                reader.sources.note(reader)
+                reader.sources.note_at(arc.first, reader)
 
     def _end(self) -> None:
         for number in self._listed:  # too much came: the cycle finds by itself who has rows

@@ -26,25 +26,34 @@ class Sources:
     def note(self, node: Node) -> None:
         """It is to be asked again at its next instant; one whose instant is told from outside, whenever time moves."""
         assert node.operator is not None
-        instant = BEGINNING if node.operator.is_told_its_instant else node.next_event
+        self.note_at(BEGINNING if node.operator.is_told_its_instant else node.next_event, node)
+
+    def note_at(self, instant: int, node: Node) -> None:
+        """It is to be asked at this instant, if not before."""
         if instant < node.noted:
             node.noted = instant
             heappush(self._waiting, (instant, node.number, node))
 
     def move(self) -> list[Node]:
-        """Let time come to where all ports are; the operators for which an instant has come."""
+        """Let time come to where all ports are; who has an instant that has come, to be noted when it has run."""
         clock = min([port.clock for port in self._ports])
         if clock <= self.clock:
             return []
         self.clock = clock
+        ready: list[Node] = []
+        for node in self._reached(clock):
+            if node.next_event < clock and node.output.clock < clock:
+                ready.append(node)
+            else:
+                self.note(node)
+        return ready
+
+    def _reached(self, clock: int) -> list[Node]:
         waiting = self._waiting
-        asked: list[Node] = []
+        found: list[Node] = []
         while waiting and waiting[0][0] < clock:
             instant, _, node = heappop(waiting)
             if instant == node.noted:  # else it was noted again, for an earlier one
                 node.noted = FOREVER
-                asked.append(node)
-        ready = [node for node in asked if node.output.clock < clock and node.next_event < clock]
-        for node in asked:
-            self.note(node)
-        return ready
+                found.append(node)
+        return found

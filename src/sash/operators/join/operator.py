@@ -40,7 +40,8 @@ class Side:
 
     def hashes(self, rows: Int64s) -> Int64s:
         hashes = np.empty(len(rows), np.int64)
-        hash_rows(rows, self.lanes, hashes)
+        if len(rows):
+            hash_rows(rows, self.lanes, hashes)
         return hashes
 
 

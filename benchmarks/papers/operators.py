@@ -144,7 +144,7 @@ class ListDistinct(Operator):
         super().__init__(spec.layout)
         self._scope, self._is_plain = context.scope, spec.is_plain
         self._lanes = np.arange(spec.layout.width)
-        self._output = ScannedList(spec.layout, context.scope.scope("output"), context.interner)
+        self._output = ScannedList(spec.layout, context.scope.scope("result"), context.interner)
         self._inputs = context.scope.array("inputs", 2)
         self._stored = context.scope.array("stored", (2 if spec.is_plain else 1, spec.layout.width + 1))
 
@@ -186,7 +186,7 @@ class BucketDistinct(Timeless):
         scope, interner = context.scope, context.interner
         self._lanes = np.arange(spec.layout.width)
         self._stores = (
-            ChainedLists(spec.layout, scope.scope("input"), interner), ChainedLists(spec.layout, scope.scope("output"), interner)
+            ChainedLists(spec.layout, scope.scope("input"), interner), ChainedLists(spec.layout, scope.scope("result"), interner)
         )
 
     @property

@@ -112,6 +112,8 @@ class Arc:
 class Buffer:
     """The output of one operator, or of a port. Rows are numbered as they come."""
 
+    hands_over = True  # whether rows may go to those who read it without being put down here
+
     def __init__(self, layout: Layout, owner: str, scope: Scope, interner: Interner) -> None:
         self.layout, self._owner, self._scope, self._interner = layout, owner, scope, interner
         self.nothing = Delta.empty(layout.width)

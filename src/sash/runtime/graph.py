@@ -6,7 +6,8 @@
 An arc's clock is a promise: no change before it will come any more. An operator may work up to the least clock of its arcs; what
 lies beyond waits in the arc, which is the only state of the graph itself: clocks come anew with every step.
 
-In which order operators run is a matter of the schedule (`schedule.py`), and changes no answer.
+In which order operators run is a matter of the schedule (`schedule.py`), and changes no answer. By load, a step that is one
+batch is one pass over those that have something to do (`one_pass.py`); all else is done in cycles (`cycle.py`).
 """
 
 from __future__ import annotations

@@ -55,6 +55,8 @@ class MergedArc(Arc):
 class MergedBuffer(Buffer):
     """An output with messages: what is put into it purges those before."""
 
+    hands_over = False
+
     def arc(self, reader: int, side: int, owner: str, scope: Scope) -> Arc:
         return MergedArc(self, reader, side, owner, scope)
 

@@ -5,10 +5,10 @@
     time     ┄┄▶ expire                         those whose next instant has come run too; nobody else is looked at
 
 So a step costs what its rows and the instants that are due cost, however large the graph is. Who has something to do at which
-instant is kept between steps, for all operators over the same ports together (`Sources`).
+instant is kept between steps, for all operators over the same ports together (`sources.py`).
 
-This is what the schedule by load comes to where a step is one batch. Where it is more (`is_enough`), and for any other
-schedule, there is the cycle (`cycle.py`), which goes on from wherever a pass has stopped.
+This is what the schedule by load comes to where a step is one batch. Where rows become more than that on their way, the pass
+stops, and the cycle (`cycle.py`) goes on from there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ class OnePass:
         self._sources: list[Sources] = []
         self._listed: list[int] = []  # a heap: numbers of operators that are to run when all before them have
         self._filled: list[Buffer] = []  # where rows lie that somebody has not read
-        self._steps, self._batch, self._has_too_much = 0, 0, False
+        self._steps, self._time_weight, self._batch, self._has_too_much = 0, 1, 0, False
         self._begins: Begins = {}
 
     def prepare(self, nodes: Sequence[Node]) -> None:
         """Look once at the whole graph: who reads whom, and who waits for what."""
+        self._listed.clear()
+        self._keep_given()
         found: dict[tuple[int, ...], Sources] = {}
         for node in nodes:
             if node.ports not in found:
@@ -54,13 +56,13 @@ class OnePass:
                 node.sources.note(node)
         self._nodes, self._sources = nodes, list(found.values())
         self._filled = [node.output for node in nodes if not node.output.look()]
-        self.is_stale = False
 
     def step(self, fed: Iterable[tuple[Node, Delta]], begins: Begins, load: int, batch: int) -> bool:
         """Work off the rows of ports, whose clocks have moved already. Whether that was all; else the cycle is to go on."""
         self._begins, self._batch, self._has_too_much = begins, batch, False
         self._steps += 1
-        self._time_weight = 1 if load > FEW else ONE_IN if self._steps % ONE_IN == 0 else 0
+        self.is_stale = True  # until the end, which an error may keep it from
+        self._time_weight = self._seconds_stand_for(load)
         for sources in self._sources:
             for node in sources.move():
                 self.messages += 1
@@ -74,6 +76,12 @@ class OnePass:
                 self._run_listed(node)
         self._end()
         return not self._has_too_much
+
+    def _seconds_stand_for(self, load: int) -> int:
+        """How many steps like this one are counted by what it takes; 0 of one that is not timed."""
+        if load > FEW or self._steps <= ONE_IN:
+            return 1
+        return ONE_IN if self._steps % ONE_IN == 0 else 0
 
     def _list(self, node: Node) -> None:
         if not node.is_ready:
@@ -118,7 +126,8 @@ class OnePass:
     def _hand_on(self, node: Node, delta: Delta, waiting: list[tuple[Node, Delta]]) -> None:
         """Rows to those who may work on them at once, and to the arcs of others."""
         output, count = node.output, len(delta.ts)
-        if not output.is_clear or count > self._batch or not (node.is_even or node.is_ahead_of_none(delta)):
+        is_clear = output.is_clear and output.hands_over
+        if not is_clear or count > self._batch or not (node.is_even or node.is_ahead_of_none(delta)):
             self._has_too_much |= count > self._batch
             self._put_down(node, delta)
             return
@@ -145,11 +154,14 @@ class OnePass:
             self._nodes[number].is_ready = False
         self._listed.clear()
         if self._has_too_much:
-            self.is_stale = True
-            for node in self._nodes:
-                for arc in node.arcs:
-                    arc.keep_given()
-        elif self._filled:
-            for buffer in self._filled:
-                buffer.settle()
-            self._filled = [buffer for buffer in self._filled if not buffer.look()]
+            self._keep_given()
+            return
+        for buffer in self._filled:
+            buffer.settle()
+        self._filled = [buffer for buffer in self._filled if not buffer.look()]
+        self.is_stale = False
+
+    def _keep_given(self) -> None:
+        for node in self._nodes:
+            for arc in node.arcs:
+                arc.keep_given()

@@ -70,15 +70,14 @@ class DeltaQueue:
         left = self._count - count
         self._set(self._head + count if left else 0, left)
 
+    def drop_last(self) -> None:
+        """Forget the one that came last."""
+        left = self._count - 1
+        self._set(self._head if left else 0, left)
+
     def _set(self, head: int, count: int) -> None:
         self._head, self._count = head, count
         self._registers[HEAD], self._registers[COUNT] = head, count
-
-    def drop_last(self) -> None:
-        """Forget the one that came last."""
-        self._registers[COUNT] -= 1
-        if not self._registers[COUNT]:
-            self._registers[HEAD] = 0
 
     def _all(self) -> Delta:
         return Delta(self._rows, self._ts, self._expiry, self._weight)

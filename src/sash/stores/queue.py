@@ -21,7 +21,7 @@ class DeltaQueue:
         self._scope = scope
         self._width = layout.width
         self._registers = scope.array("registers", 2)
-        self._head, self._count = self._registers.tolist()  # the same: who looks often does so without the arena
+        self._head, self._count = map(int, self._registers)  # the same: who looks often does so without the arena
         self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
         self._ts, self._expiry = scope.array("ts", FIRST_ROOM), scope.array("expiry", FIRST_ROOM)
         self._weight = scope.array("weight", FIRST_ROOM)
@@ -49,7 +49,8 @@ class DeltaQueue:
     @property
     def first(self) -> int:
         """The instant of the first change that waits; FOREVER if none does."""
-        return self._ts.item(self._head) if self._count else FOREVER
+        first: int = self._ts.item(self._head) if self._count else FOREVER
+        return first
 
     def take(self, now: int) -> Delta:
         """What happens before `now`, and out of the queue with it."""

@@ -38,7 +38,8 @@ class RowLog:
         interner.hold(lambda: (self._held(), lanes))
 
     def __len__(self) -> int:
-        return self.registers.item(TAIL) - self.registers.item(OLDEST)
+        count: int = self.registers.item(TAIL) - self.registers.item(OLDEST)
+        return count
 
     @property
     def first_expiry(self) -> int:
@@ -46,7 +47,8 @@ class RowLog:
         oldest = self.registers.item(OLDEST)
         if oldest == self.registers.item(TAIL):
             return FOREVER
-        return self.lines.item(oldest & (len(self.lines) - 1), self._width + EXPIRY)
+        first: int = self.lines.item(oldest & (len(self.lines) - 1), self._width + EXPIRY)
+        return first
 
     def alive(self, now: int) -> int:
         """How many rows have not expired."""

@@ -41,7 +41,8 @@ class ExpireInOrder(Operator):
 
     @property
     def kept(self) -> int:
-        return self._registers.item(kernel.COUNT)
+        count: int = self._registers.item(kernel.COUNT)
+        return count
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -69,7 +70,8 @@ class ExpireInOrder(Operator):
     def due(self) -> int:
         if not self.kept:
             return FOREVER
-        return self._expiry.item(self._registers.item(kernel.HEAD) & (len(self._expiry) - 1))
+        first: int = self._expiry.item(self._registers.item(kernel.HEAD) & (len(self._expiry) - 1))
+        return first
 
     def _grow(self, extra: int) -> None:
         count = self.kept

@@ -32,11 +32,13 @@ class SlidingGroups:
 
     @property
     def live_rows(self) -> int:
-        return self.registers.item(kernel.TAIL) - self.registers.item(kernel.HEAD)
+        count: int = self.registers.item(kernel.TAIL) - self.registers.item(kernel.HEAD)
+        return count
 
     @property
     def live_groups(self) -> int:
-        return self.registers.item(kernel.LIVE)
+        count: int = self.registers.item(kernel.LIVE)
+        return count
 
     @property
     def shown(self) -> Int64s:
@@ -50,7 +52,8 @@ class SlidingGroups:
         head = self.registers.item(kernel.HEAD)
         if head == self.registers.item(kernel.TAIL):
             return FOREVER
-        return self.ring.item(head & (len(self.ring) - 1), kernel.EXPIRY)
+        first: int = self.ring.item(head & (len(self.ring) - 1), kernel.EXPIRY)
+        return first
 
     def reserve(self, extra: int) -> None:
         """Make room for so many more rows, each with a group of its own."""

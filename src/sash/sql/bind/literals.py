@@ -32,7 +32,10 @@ def literal(node: exp.Expr) -> Literal | None:
 
 def _number(node: exp.Expr, text: str) -> Literal:
     if "e" in text.lower():
-        return Literal(float(text), DOUBLE)
+        try:
+            return Literal(float(text), DOUBLE)
+        except ValueError:
+            raise fault(node, f"{text} is no number", "the exponent of a number is whole, as in 1.5e40") from None
     if "." not in text and -(2**63) <= int(text) < 2**63:
         value = int(text)
         return Literal(value, INT if -(2**31) <= value < 2**31 else BIGINT)

@@ -96,3 +96,16 @@ def test_what_is_too_much_for_one_pass_goes_on_in_cycles(monkeypatch: pytest.Mon
     monkeypatch.setattr(schedule, "COST_OF_A_PASS", 40)  # 20 rows are a batch of 28, and become more
     assert played(12) == expected
     assert cycles
+
+
+def test_rows_that_are_there_before_their_time_wait() -> None:
+    """Rows of a table that a new view finds were shown to its operators at once, and then to nobody."""
+    db = sash.connect()
+    db.execute("CREATE TABLE t (a INT)")
+    db.execute("INSERT INTO t VALUES (1), (3)")
+    db.execute("CREATE MATERIALIZED VIEW v AS SELECT a + 1 AS x FROM t")
+    assert db.view("v").to_pylist() == [{"x": 2}, {"x": 4}]
+    db.execute("INSERT INTO t VALUES (5)")
+    assert len(db.view("v")) == 3
+    db.end()
+    assert db.changes("v").num_rows == 3

@@ -75,7 +75,7 @@ def test_buckets_keep_their_scheme_and_name(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("sash.sources.listing._remote", remote)
     location = locate("s3a://bucket/in/a.csv")
     assert asked == ["s3://bucket"]
-    assert (location.path, location.prefix + location.path) == ("bucket/in/a.csv", "s3a://bucket/in/a.csv")
+    assert (location.path, location.outside(location.path)) == ("bucket/in/a.csv", "s3a://bucket/in/a.csv")
 
 
 def test_a_missing_path(files: Files) -> None:

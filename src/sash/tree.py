@@ -1,6 +1,6 @@
 """Walks over plans and specs: graphs of frozen nodes, in which a part that several others read is one object.
 
-Nothing here recurses but `transform`, whose callers are prepared for deep plans (`deep.py`).
+Nothing here recurses: a plan may be deeper than a stack.
 """
 
 from __future__ import annotations
@@ -46,15 +46,3 @@ def rebuild(node: Node, change: Callable[[Any], Any]) -> Node:
     children = {name: child for name in CHILDREN if (child := getattr(node, name, None)) is not None}
     changed = {name: new for name, child in children.items() if (new := change(child)) is not child}
     return replace(node, **changed) if changed else node  # type: ignore[type-var]
-
-
-def transform(node: Node, change: Callable[[Any], Any]) -> Node:
-    """Every node changed, those below first; a part that several others read is changed once."""
-    known: dict[Any, Any] = {}
-
-    def changed(part: Any) -> Any:
-        if part not in known:
-            known[part] = change(rebuild(part, changed))
-        return known[part]
-
-    return changed(node)  # type: ignore[no-any-return]

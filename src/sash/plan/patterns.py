@@ -26,10 +26,6 @@ class Pattern(IntEnum):
     WEAK = 2
     STRICT = 3
 
-    @property
-    def is_signed(self) -> bool:
-        return self is Pattern.STRICT
-
     def __str__(self) -> str:
         return self.name.lower()
 

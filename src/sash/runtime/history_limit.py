@@ -46,10 +46,6 @@ class History:
         return self.bytes is None and self.microseconds is None
 
     @property
-    def is_none(self) -> bool:
-        return self.bytes == 0
-
-    @property
     def rows_bytes(self) -> int | None:
         """How much is kept of a stream's late and unreadable rows, which are no part of any view: never nothing."""
         return None if self.is_all else self.bytes or DEFAULT_BYTES

@@ -1,7 +1,4 @@
-"""The live answer of a view: a bag of rows to which net changes are added. A change costs what it changes.
-
-Small changes may wait until there are many, or somebody asks: most answers are asked for far less often than they change.
-"""
+"""The live answer of a view: a bag of rows to which net changes are added. A change costs what it changes."""
 
 from __future__ import annotations
 
@@ -21,8 +18,6 @@ from sash.stores.arena import Arena
 from sash.stores.bag import AnswerBag
 from sash.stores.interner import Interner
 from sash.stores.lanes import decode, encode
-
-WAITING_BATCHES, WAITING_ROWS, WAITING_BYTES = 8, 512, 1 << 16  # that wait at most
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 
@@ -49,20 +44,17 @@ class LiveView:
         self._layout = Layout(schema)
         self._shelf = shelf or Shelf()
         self._place, self._interner, self._lock = self._shelf.place(), self._shelf.interner, self._shelf.lock
-        self._waiting: list[pa.RecordBatch] = []  # changelogs
         with self._interner.owned(self._place):
             self._bag = AnswerBag(self._layout, self._shelf.arena.scope(self._place), self._interner, key_columns)
 
     def close(self) -> None:
         """Nobody will ask any more."""
-        self._waiting.clear()
         self._interner.release(self._place)
         self._shelf.arena.drop(f"{self._place}/")
 
     @property
     def least_count(self) -> int:
         """How often the rarest row is there; below 0 when more left than came."""
-        self._settle()
         return int(self._bag.rows()[1].min(initial=0))
 
     def add(self, net: Net) -> None:
@@ -81,21 +73,8 @@ class LiveView:
         columns = [*changes.columns[2:], changes.column(0).cast(pa.int64())]
         self.add(pa.Table.from_arrays(columns, names=[*changes.column_names[2:], "_weight"]))
 
-    def add_later(self, changes: pa.RecordBatch, size: int = 0) -> None:
-        """The same, when it is worth while; they have so many bytes."""
-        self._waiting.append(changes)
-        is_much = size >= WAITING_BYTES or len(self._waiting) >= WAITING_BATCHES
-        if is_much or sum(batch.num_rows for batch in self._waiting) >= WAITING_ROWS:
-            self._settle()
-
-    def _settle(self) -> None:
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self.add_changelog(pa.Table.from_batches(waiting))
-
     def rows(self, more: Iterable[Net] = ()) -> pa.Table:
         """The answer, every row as often as it is in it, sorted; `more` changes are looked at, not kept."""
-        self._settle()
         ahead = list(more)
         with self._lock, self._with(ahead):
             rows, counts = self._bag.rows()

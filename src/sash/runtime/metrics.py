@@ -20,7 +20,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.kernels.counting import count_signs
 from sash.operators.delays import Delays
-from sash.operators.spec import PortSpec, Spec
+from sash.operators.spec import PortSpec, Spec, parts
 from sash.schema import SECOND
 
 KEPT = 1024  # instants that a clockwork may remember though they are over
@@ -197,7 +197,7 @@ class JobMetrics:
 
     def keep(self, specs: Iterable[Spec]) -> None:
         """Forget operators that are no part of these."""
-        ids = {one.fingerprint for spec in specs for one in _all_specs(spec)}
+        ids = {one.fingerprint for spec in specs for one in parts(spec)}
         for id_ in self._operators.keys() - ids:
             del self._operators[id_], self._states[id_]
 
@@ -218,7 +218,7 @@ class JobMetrics:
 
     def _view_figures(self, name: str, spec: Spec, operators: Mapping[str, OperatorMetrics]) -> dict[str, Any]:
         view, late = self.view(name), Delays()
-        below = {one.fingerprint for one in _all_specs(spec)}
+        below = {one.fingerprint for one in parts(spec)}
         for id_ in below & set(operators):
             delays = operators[id_].delays
             if delays is not None:
@@ -249,9 +249,3 @@ def _source(spec: Spec) -> str:
     if not isinstance(spec, PortSpec):
         return spec.fingerprint
     return spec.stream or ("" if spec.source is None else spec.source.fingerprint)
-
-
-def _all_specs(spec: Spec) -> Iterator[Spec]:
-    yield spec
-    for below in (spec.source,) if isinstance(spec, PortSpec) and spec.source is not None else spec.inputs:
-        yield from _all_specs(below)

@@ -126,3 +126,25 @@ def test_code_of_an_earlier_source_is_not_taken_for_that_of_this_one(functions: 
     path.write_bytes(earlier)
     assert not is_found(functions.twice)
     assert is_found(functions.twice)
+
+
+@pytest.mark.skipif(not IS_KEPT, reason="nothing is kept here")
+def test_a_kernel_is_compiled_again_when_a_module_it_imports_has_changed(tmp_path: Path) -> None:
+    """Numba looked at the kernel's own file alone: a constant of another module stayed as it was."""
+    shutil.copytree(next(iter(sash.__path__)), tmp_path / "sash", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "sash/factor.py").write_text("FACTOR = 2\n")
+    (tmp_path / "sash/multiple.py").write_text(
+        "from sash.factor import FACTOR\nfrom sash.kernels.compiling import kernel\n@kernel\ndef multiple(n):\n    return FACTOR * n\n"
+    )
+
+    def multiple_of_seven() -> list[str]:
+        program = "from sash.multiple import multiple; print(multiple(7), sum(multiple.stats.cache_hits.values()))"
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert multiple_of_seven() == ["14", "0"] and multiple_of_seven() == ["14", "1"]
+    for module in ("factor", "multiple"):
+        os.utime(tmp_path / f"sash/{module}.py", (1, 1))
+    assert multiple_of_seven() == ["14", "1"]  # only older than it was
+    (tmp_path / "sash/factor.py").write_text("FACTOR = 3\n")
+    assert multiple_of_seven() == ["21", "0"]

@@ -7,6 +7,10 @@ nobody but the user may touch, or, if there is none either, not at all.
 What lies there is loaded and run, and Numba takes it as it comes: a file that a loss of power left empty is an error for ever, a
 flipped bit another program. So kernels are kept with a digest of what they are and of whose source; any other file is as good as
 none, and the kernel is compiled again.
+
+Numba takes a kernel for valid while its own file has the same age and size. But a kernel has functions and constants of other
+files compiled into it, and a file that is copied, or checked out again, has another age. So a kernel here is valid while the text
+of its own module is the same, and that of all modules of Sash which this one imports.
 """
 
 from __future__ import annotations
@@ -14,17 +18,23 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import re
 import shutil
 import stat
+import sys
 import tempfile
 import warnings
+from functools import cache
+from importlib.abc import InspectLoader
 from pathlib import Path
 from typing import Any
+from zipimport import zipimporter
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 ENVIRONMENT = "NUMBA_CACHE_DIR"
+IMPORTED = re.compile(r"^(?:from|import) (sash\.[\w.]+)", re.MULTILINE)
 
 
 def can_keep_kernels() -> bool:
@@ -67,6 +77,18 @@ def _own_folder() -> Path:
     private = Path(tempfile.mkdtemp(prefix="sash-kernels-"))
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     return private
+
+
+def source_digest(module: str) -> str:
+    """Of a module's text, and of all modules of Sash that it imports. It may lie in an archive."""
+    loader = sys.modules[module].__loader__
+    assert isinstance(loader, InspectLoader | zipimporter), f"the source of {module} cannot be read"
+    text = loader.get_source(module) or ""
+    below = map(_kept_digest, sorted(set(IMPORTED.findall(text))))
+    return hashlib.sha256("\n".join([text, *below]).encode()).hexdigest()
+
+
+_kept_digest = cache(source_digest)
 
 
 class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
@@ -113,4 +135,5 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+        digest = source_digest(function.__module__)
+        self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, digest)

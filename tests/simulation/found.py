@@ -13,5 +13,7 @@ FOUND: dict[int, str] = {
     103213: "a statement on record was undone in the session when its batch failed",
     400059: "first rows of a table came twice when two drivers began at once",
     400164: "a look made a shard again as if the newest view had always been there",
+    200388: "a bounded run ended with the answers of before, as another driver had done its last batch",
+    200767: "a driver that slept before it emptied the outputs removed a file of the one that had taken over",
     400381: "a folder that somebody had made, and died before he brought its name to the disk, was lost with the power",
 }

@@ -19,6 +19,8 @@ from sash.runtime.packets import Cargo
 from sash.spark.checkpoint import make_checkpoint
 from sash.spark.epochs import NONE, Replaced, check_epoch, claim_epoch, newest_epoch
 from sash.spark.folder import Bytes, Folder
+from sash.spark.ledger import Ledger
+from sash.spark.output_folder import clear
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
 
@@ -200,3 +202,39 @@ def test_files_of_another_batch_of_the_same_number_are_not_read(tmp_path: Path) 
     mine.put_log(3, [])
     assert History(folder).log(3) is None
     assert (mine.log(3), theirs.log(3)) == ([], [])
+
+
+def test_who_was_replaced_while_it_looked_into_a_folder_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asked first and looked then: what it saw could be its successor's files."""
+    (tmp_path / "batch-00000000-shard-000.parquet").touch()
+    happened: list[str] = []
+    names = Folder.names
+    monkeypatch.setattr(Folder, "names", lambda folder: happened.append("looked") or names(folder))
+
+    def replaced() -> None:
+        happened.append("asked")
+        raise Replaced("another run has taken over")
+
+    with pytest.raises(Replaced):
+        clear(Folder.of(tmp_path), replaced)
+    assert happened == ["looked", "asked"] and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_bounded_run_that_finds_everything_done_by_another_driver_says_so(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended without a word, with the answers of before."""
+    monkeypatch.setattr(Folder, "local_path", None)  # no lock is seen
+    first, opened = connect(tmp_path), Ledger.open
+
+    def sleepy_open(ledger: Ledger, *told: object) -> None:
+        opened(ledger, *told)  # type: ignore[arg-type]
+        monkeypatch.setattr(Ledger, "open", opened)
+        connect(tmp_path).run()
+
+    first.start()
+    first.drain()
+    first.stop()
+    monkeypatch.setattr(Ledger, "open", sleepy_open)
+    with pytest.raises(Replaced, match="has taken over the checkpoint"):
+        first.run()

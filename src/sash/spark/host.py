@@ -432,6 +432,7 @@ class SparkHost:
                 while self._query is not None and not self._query.awaitTermination(POLL):
                     if interrupt.is_set():
                         raise KeyboardInterrupt
+                self.ledger.fence()  # a run that had nothing to do may not have noticed that another one did it all
                 self._tidying.finish()
             finally:
                 self.stop()

@@ -54,13 +54,11 @@ class Ledger:
         It is checked all the time whether they are still to be emptied: another driver may have begun to fill them.
         """
         for view in shown(job):
-            self.fence()
-            clear(self._folder(view))
+            clear(self._folder(view), self.fence)
             put_empty(self.output, view)
         for stream in job.streams:
-            self.fence()
             for cargo in (Cargo.LATE, Cargo.DEAD):
-                clear(self.output.child(output_name(stream.name, cargo)))
+                clear(self.output.child(output_name(stream.name, cargo)), self.fence)
         self.fence()
         self.manifest = Manifest(outputs={output_name(view.name, Cargo.CHANGES): Kept() for view in shown(job)})
         self.record.put_base(self.manifest)
@@ -117,7 +115,7 @@ class Ledger:
         """A view has been asked for: its folder can be read before the first change."""
         there = self.manifest.outputs.get(output_name(view.name, Cargo.CHANGES))
         if there is None or there.ended is not None:  # else it takes another's place, whose files leave when it does
-            clear(self._folder(view))
+            clear(self._folder(view), self.fence)
         put_empty(self.output, view)
 
     def begin_view(self, view: View, batch: int, complete: int | None, twin: View | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sash.errors import SashError
@@ -44,11 +44,13 @@ class _Found:
         return _Found(first, int(found.group(3)) if is_merged else first, is_merged)
 
 
-def clear(folder: Folder) -> None:
-    """Remove what an earlier job wrote here."""
-    for name in folder.names():
-        if name in (EMPTY, BARRIER) or _Found.of(name) is not None:
-            folder.delete(name)
+def clear(folder: Folder, fence: Callable[[], None]) -> None:
+    """Remove what an earlier job wrote here. Only when the names are known is it asked whether this driver still is the one that
+    runs: else they could be those of files that its successor has written since."""
+    names = [name for name in folder.names() if name in (EMPTY, BARRIER) or _Found.of(name) is not None]
+    fence()
+    for name in names:
+        folder.delete(name)
 
 
 def older_files(folder: Folder, kept: Kept, batch: int) -> Iterator[str]:

@@ -96,8 +96,12 @@ def _counted(rows: int) -> str:
 
 
 def in_order(rows: pa.Table, plan: Plan) -> pa.Table:
-    """The rows of a plan in the order that it asks for, if it does; equal ones by the full row."""
-    order = order_of(plan)
+    """The rows of a plan in the order that it asks for, if it does."""
+    return ordered(rows, order_of(plan))
+
+
+def ordered(rows: pa.Table, order: Sequence[Order]) -> pa.Table:
+    """Rows in an order, equal ones by the full row."""
     if not order or rows.num_rows < 2:
         return rows
     ties = [Order(column) for column in range(rows.num_columns)]

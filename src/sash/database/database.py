@@ -10,7 +10,7 @@ instead. What is the same for both is written here; hosts answer questions by wh
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -29,9 +29,11 @@ from sash.plan.streams import StreamSpec
 from sash.planner.choose import Choice
 from sash.planner.explain import Counts
 from sash.runtime.instants import Instants
+from sash.runtime.live import Net
 from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
 from sash.scalar.failures import Failures
+from sash.sql.questions import Question
 from sash.sql.syntax.statements import Advance
 from sash.turns import in_turn
 
@@ -54,6 +56,10 @@ class Host(Protocol):
     def is_finished(self) -> bool: ...
 
     def answer(self, name: str) -> tuple[pa.Table, Instants]: ...
+
+    def answers(self, names: Sequence[str]) -> tuple[Mapping[str, pa.Table], Instants]: ...
+
+    def has_begun(self, names: Sequence[str]) -> bool: ...
 
     def final_answer(self, name: str) -> tuple[pa.Table, Instants]: ...
 
@@ -101,7 +107,8 @@ class Database(StatementExecutor):
 
     @in_turn
     def execute(self, sql: str) -> Rows | None:
-        """Carry out SQL statements, one after the other; what the last one gives, if that is rows (SHOW, DESCRIBE, EXPLAIN).
+        """Carry out SQL statements, one after the other; what the last one gives, if that is rows (SELECT, SHOW, DESCRIBE,
+        EXPLAIN).
 
         On Spark a CREATE or DROP of a view that is carried out while a query runs returns when the view is there, or gone: it
         takes effect between two batches.
@@ -237,6 +244,12 @@ class Database(StatementExecutor):
             rows, instants = self._running().final_answer(found)
             return Answer(found, self._presented(found, rows), moment_or_none(instants.final_before - 1), is_final=True)
 
+    def query(self, sql: str) -> Answer:
+        """The answer of a SELECT over materialized views and tables, at one instant for all that it names: the latest at which
+        one of the views is. It is what a materialized view of the same text would hold, in the order of its ORDER BY."""
+        with self._turn():
+            return self._ask(sql)
+
     @abstractmethod
     def changes(self, name: str) -> pa.Table | DataFrame:
         """The changes of a view that are final and kept (`connect(history=…)`), in order: _op (+1 or -1), _ts, then its columns.
@@ -367,6 +380,25 @@ class Database(StatementExecutor):
         if not spec.is_table:
             raise SashError(f'"{spec.name}" is a stream, and rows of a stream are not taken back', "use a window, or a table")
         return spec
+
+    def _ask(self, sql: str) -> Answer:
+        return self._answer(self.questions.asked(sql, self.catalog))
+
+    def _answer(self, question: Question) -> Answer:
+        names = [view.name for view in question.views]
+        relations: dict[str, Net] = {table.name: self._rows_of(table) for table in question.tables}
+        instants, has_begun = Instants(), True
+        with self._looking():
+            if names:
+                host = self._running()
+                rows, instants = host.answers(names)
+                relations, has_begun = {**relations, **rows}, host.has_begun(names)
+            found = self.questions.answer(question, relations, instants.now, is_empty=not has_begun)
+        return Answer("answer", found, moment_or_none(instants.now), is_final=instants.is_final)
+
+    @abstractmethod
+    def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
+        """What a table holds now."""
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time, statement.stream.text if statement.stream else "")

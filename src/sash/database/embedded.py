@@ -17,7 +17,7 @@ from sash.database.instants import Instant, moment, parse_instant
 from sash.database.options import check_count
 from sash.database.replan import Replanner
 from sash.database.subscription import EmbeddedSubscription
-from sash.database.tables import TableRows, changed_rows
+from sash.database.tables import TableRows, changed_rows, file_rows
 from sash.errors import SashError
 from sash.file_names import file_name
 from sash.plan.streams import Stamp, StreamSpec
@@ -221,6 +221,12 @@ class EmbeddedDatabase(Database):
         """The streams that no view reads."""
         read = {stream.name for stream in self._job.streams}
         return [stream.name for stream in self.catalog.streams.values() if not stream.is_table and stream.name not in read]
+
+    def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
+        """Files of a table that no view has read are read for the question."""
+        if table.name in self._tables or table.option("path") is None:
+            return self._table(table).rows()
+        return file_rows(table, self.base).rows()
 
     def _table(self, spec: StreamSpec) -> TableRows:
         return self._tables.setdefault(spec.name, TableRows(spec))

@@ -15,7 +15,7 @@ from sash.database.database import Database
 from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
 from sash.database.replan import Replanner
-from sash.database.tables import TableRows, changed_rows
+from sash.database.tables import TableRows, changed_rows, file_rows
 from sash.errors import SashError
 from sash.operators.spec import PortSpec, parts
 from sash.plan.nodes import Plan
@@ -25,9 +25,7 @@ from sash.planner.job import Job, View
 from sash.planner.placement import Expiry
 from sash.runtime.history_limit import Asked, parse_history
 from sash.runtime.progress import Progress
-from sash.sources.batches import batches
 from sash.sources.convert import convert
-from sash.sources.read import read
 from sash.spark.folder import reached
 from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
 from sash.spark.host import SparkHost
@@ -388,15 +386,14 @@ class SparkDatabase(Database):
         if spec.name not in self._tables:
             if spec.name in self._frames:
                 raise SashError(f'table "{spec.name}" comes as a DataFrame', "change it there")
-            table = TableRows(spec)
-            if spec.option("path") is not None:
-                for batch in batches((spec,), self.base, None):
-                    for split in batch:
-                        table.insert(read(spec, split).batch)
+            table = file_rows(spec, self.base)
             for change in self._host.versions.table_changes(spec.name) if self._host is not None else ():
                 table.apply(change)
             self._tables[spec.name] = table  # whole, or not at all
         return self._tables[spec.name]
+
+    def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
+        return self._table(table).rows()
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         spec = change.into if isinstance(change, InsertRows) else change.table

@@ -14,9 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.database.answer import Rows, in_order
+from sash.database.answer import Answer, Rows, in_order
 from sash.database.options import check_expiry
 from sash.database.queries import Queries
+from sash.database.questions import Questions
 from sash.errors import SashError, choices
 from sash.plan.explain import explain_patterns
 from sash.plan.nodes import Plan, scans
@@ -34,6 +35,7 @@ from sash.sql.bind import bind
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows, bind_change
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.define import Definition, define
+from sash.sql.questions import Question
 from sash.sql.syntax.parse import parse_query_text, parse_statements
 from sash.sql.syntax.statements import (
     Advance,
@@ -69,6 +71,7 @@ class StatementExecutor(ABC):
         self.statistics = NOTHING_KNOWN
         self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self.queries = Queries()
+        self.questions = Questions()
 
     def _execute(self, sql: str) -> Rows | None:
         """Carry out statements, one after the other; what the last one gives, if it gives rows."""
@@ -82,6 +85,7 @@ class StatementExecutor(ABC):
     def _register(self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None) -> None:
         if name.lower() in self.catalog.code or name.lower() in function_names():
             raise SashError(f'there is a function "{name}" already', "choose another name")
+        self.questions.forget()
         if parameters is None:
             self.catalog.code[name.lower()] = UserAggregate(name, parse_type(returns), code)
         else:
@@ -107,6 +111,10 @@ class StatementExecutor(ABC):
     @abstractmethod
     def _advance(self, statement: Advance) -> None: ...
 
+    @abstractmethod
+    def _answer(self, question: Question) -> Answer:
+        """What a SELECT gives now."""
+
     def _carry_out(self, statement: Statement) -> Rows | None:
         if isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
             self._define(statement)
@@ -121,13 +129,12 @@ class StatementExecutor(ABC):
         elif isinstance(statement, Explain):
             return Rows(pa.table({"plan": self._explained(statement).splitlines()}), shown=None)
         elif isinstance(statement, Query):
-            raise SashError(
-                "a bare SELECT has no standing answer", "write CREATE MATERIALIZED VIEW name AS SELECT …, then read the view"
-            )
+            return self._answer(self.questions.bound(statement.query, self.catalog))
         return None
 
     def _define(self, statement: Definition) -> None:
         """A view that cannot be run is refused at once, and nothing is changed."""
+        self.questions.forget()
         views, macros = dict(self.catalog.views), dict(self.catalog.macros)
         if not define(statement, self.catalog):
             return
@@ -165,6 +172,7 @@ class StatementExecutor(ABC):
         found = self.queries.repeated(sql, self.catalog)
         if found is None:
             return False
+        self.questions.forget()
         self.catalog.add(found)
         try:
             self._view_created(found)

@@ -7,6 +7,7 @@ at one instant. Which instant that is, shards say when they take it in.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,9 @@ from sash.runtime.live import LiveView
 from sash.runtime.packing import WEIGHT
 from sash.scalar.evaluate import Failures, evaluate
 from sash.scalar.nodes import Expression
+from sash.sources.batches import batches
 from sash.sources.convert import convert
+from sash.sources.read import read
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
 
 
@@ -83,6 +86,15 @@ class TableRows:
             raise SashError(
                 f'table "{self._spec.name}" is a file and only grows', "declare it RETROACTIVE or NON RETROACTIVE to change it"
             )
+
+
+def file_rows(spec: StreamSpec, base: Path) -> TableRows:
+    """What the files of a table hold."""
+    table = TableRows(spec)
+    for batch in batches((spec,), base, None) if spec.option("path") is not None else ():
+        for split in batch:
+            table.insert(read(spec, split).batch)
+    return table
 
 
 def changed_rows(table: TableRows, change: InsertRows | UpdateRows | DeleteRows) -> pa.RecordBatch:

@@ -140,11 +140,11 @@ class Job:
         firsts = self.twins
         return tuple(view for view in self.views if view.name in firsts)
 
-    def only(self, name: str) -> Job:
-        """The part that one view needs."""
-        view = self.view(name)
-        needed = {spec.base for spec in _ports(view.spec)}
-        return replace(self, views=(view,), ports=tuple(port for port in self.ports if port.spec in needed))
+    def only(self, *names: str) -> Job:
+        """The part that some views need."""
+        views = tuple(map(self.view, names))
+        needed = {spec.base for view in views for spec in _ports(view.spec)}
+        return replace(self, views=views, ports=tuple(port for port in self.ports if port.spec in needed))
 
     def with_view(self, view: View, streams: Iterable[StreamSpec], replaces: str | None = None) -> Job:
         """One more view, perhaps in place of another: what both read keeps its ports. `streams` are all that are declared."""

@@ -21,7 +21,7 @@ from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.batch_log import BatchLog
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
-from sash.runtime.instants import Instants
+from sash.runtime.instants import Instants, together
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import Shelf
@@ -345,12 +345,33 @@ class EmbeddedHost:
         )
 
     def view(self, name: str) -> pa.Table:
-        """The answer over all rows taken in so far, final or not: what is held is played through in a fork of the state."""
+        """The answer over all rows taken in so far, final or not."""
+        return self.answers([name])[0][name]
+
+    def answers(self, names: Sequence[str]) -> tuple[dict[str, pa.Table], Instants]:
+        """The same of several views at one instant: the latest of those where they are."""
+        instants = self._together(names)
+        ahead = self._ahead(names, instants.now)
+        return {name: self.views[name].kept.answer(ahead.get(self.views[name].view.spec, [])) for name in names}, instants
+
+    def _together(self, names: Sequence[str]) -> Instants:
+        """One that reads no stream has no time of its own: it goes by the others."""
+        known, times = self._shard.instants(), {self.views[name].view.time for name in names}
+        return together([known[time] for time in times if any(time)] or [known[time] for time in times])
+
+    def has_begun(self, names: Sequence[str]) -> bool:
+        """Whether a stream that one of these views reads has had a row; also if none reads any."""
+        streams = {stream for name in names for stream in self.views[name].view.time if stream}
+        return not streams or any(self._shard.span(stream) is not None for stream in streams)
+
+    def _ahead(self, names: Sequence[str], at: int) -> dict[Spec, list[pa.RecordBatch]]:
+        """What is held is played through, up to an instant, in a fork of the state: what it changes."""
         fork = self._arena.fork()
-        ahead = Shard(replace(self.job.only(name), remembers=False), 1, 0, fork).work(list(self._control({"look": 1})))
-        more = [view.whole(net) for view, net in ahead.changes if len(net)]
+        shard = Shard(replace(self.job.only(*names), remembers=False), 1, 0, fork)
+        ahead = shard.work(list(self._control({"look": 1, "at": at})))
+        more = {view.view.spec: [view.whole(net)] for view, net in ahead.changes if len(net)}
         fork.close()
-        return self.views[name].kept.answer(more)
+        return more
 
     def _control(self, facts: dict[str, Any], stream: str = "") -> Iterable[Packet]:
         return to_everyone(self.job, Cargo.CONTROL, stream, 0, facts)

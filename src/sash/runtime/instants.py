@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sash.plan.times import Time
@@ -27,6 +27,11 @@ class Instants:
     def is_final(self) -> bool:
         """Whether what is answered now is answered for good."""
         return self.now < self.final_before
+
+
+def together(instants: Sequence[Instants]) -> Instants:
+    """Of several that are looked at as one: at the latest, and final as far as all are."""
+    return Instants(max(one.now for one in instants), min(one.final_before for one in instants)) if instants else Instants()
 
 
 def instants_packet(shard: int, instants: Mapping[Time, Instants]) -> Packet:

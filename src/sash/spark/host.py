@@ -35,7 +35,7 @@ from sash.planner.lookback import horizon
 from sash.planner.read_plan import Code
 from sash.runtime.history_limit import ALL, DEFAULT
 from sash.runtime.history_limit import History as HistoryLimit
-from sash.runtime.instants import Instants, told_instants
+from sash.runtime.instants import Instants, together, told_instants
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet, changes_schema
@@ -311,6 +311,24 @@ class SparkHost:
         self._check_alive()
         with self._explained(), self._between_batches:
             return self._live()[name].rows(self._ahead(name)), self._instants_of(view)
+
+    def answers(self, names: Sequence[str]) -> tuple[dict[str, pa.Table], Instants]:
+        """The same of several views, which are at one instant if they read the same streams."""
+        views = [self._view(name) for name in names]
+        if len(times := {view.time for view in views if any(view.time)}) > 1:
+            listed = "; ".join(", ".join(time) for time in sorted(times))
+            raise SashError(
+                f"on Spark, views that read different streams are at different instants: {listed}",
+                "create a materialized view that reads them all, and ask that one",
+            )
+        self._check_alive()
+        with self._explained(), self._between_batches:
+            found = {name: self._live()[name].rows(self._ahead(name)) for name in names}
+            return found, together([self._instants_of(view) for view in views if any(view.time) or not times])
+
+    def has_begun(self, names: Sequence[str]) -> bool:
+        """Whether a stream that one of these views reads has had a row; also if none reads any."""
+        return not any(any(self._view(name).time) for name in names) or self.progress.event_time is not None
 
     def final(self, name: str) -> pa.Table:
         """The answer of a view as far as it is final."""

@@ -1,0 +1,69 @@
+"""SELECT on what runs: texts are bound and planned once, and answered over what is there.
+
+    text ─▶ question (bound) ─▶ spec (planned) ─▶ answer: one step over the rows of what it names, thrown away after it
+            └──────── kept for the next one who asks the same ────────┘
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+
+from sash.database.answer import ordered
+from sash.operators.spec import Spec
+from sash.planner.choose import choose
+from sash.planner.placement import Expiry
+from sash.runtime.live import Net
+from sash.runtime.one_shot import answer_over
+from sash.scalar.failures import Failures
+from sash.sql.catalog import Catalog
+from sash.sql.questions import Question, bind_question
+from sash.sql.syntax.parse import parse_query_text
+from sash.sql.syntax.statements import ParsedQuery
+
+MOST_TEXTS = 512  # that are known; the ones that were not asked for longest go
+
+
+class Questions:
+    """The queries that were asked, by their texts."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, Question] = OrderedDict()
+        self._specs: WeakKeyDictionary[Question, Spec] = WeakKeyDictionary()
+
+    def forget(self) -> None:
+        """What a text means may have changed."""
+        self._texts.clear()
+
+    def asked(self, sql: str, catalog: Catalog) -> Question:
+        """What a text asks."""
+        known = self._texts.get(sql)
+        if known is None:
+            return self._learnt(sql, bind_question(parse_query_text(sql), catalog))
+        self._texts.move_to_end(sql)
+        return known
+
+    def bound(self, query: ParsedQuery, catalog: Catalog) -> Question:
+        """The same of a statement among others."""
+        return self._texts.get(query.source.sql) or self._learnt(query.source.sql, bind_question(query, catalog))
+
+    def answer(self, question: Question, relations: Mapping[str, Net], instant: int, *, is_empty: bool) -> pa.Table:
+        """The rows of a question over what its relations hold, in its order; none before the first row of what it reads."""
+        if is_empty:
+            return question.schema.arrow.empty_table()
+        rows = ordered(answer_over(self._spec(question), relations, instant, Failures()), question.order)
+        return rows.select(list(question.shown))
+
+    def _spec(self, question: Question) -> Spec:
+        if question not in self._specs:
+            self._specs[question] = choose(question.plan, 1, Expiry.AUTO).placed(1, Expiry.AUTO)[0]
+        return self._specs[question]
+
+    def _learnt(self, sql: str, question: Question) -> Question:
+        self._texts[sql] = question
+        if len(self._texts) > MOST_TEXTS:
+            self._texts.popitem(last=False)
+        return question

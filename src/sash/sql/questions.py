@@ -1,0 +1,154 @@
+"""A SELECT that is asked once: what it reads, as it is now, and the order in which its rows are to be shown.
+
+    SELECT … FROM v, t ORDER BY n      v, a materialized view, is read like a table: it has its rows already
+    SELECT … FROM w                    w, a plain view, is text: what it reads is read
+    ORDER BY without LIMIT             orders what is shown; what it names beside the select list is cut off at the end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sash.plan.nodes import Deletions, Insertions, Order, Plan, Project, Scan, Snapshots, Top, parts, scans
+from sash.plan.rewrite import over_scans
+from sash.plan.streams import StreamSpec, Updates
+from sash.plan.times import with_own_time
+from sash.scalar.nodes import Column
+from sash.schema import Schema
+from sash.sql.bind import bind
+from sash.sql.bind.projections import columns
+from sash.sql.catalog import Catalog, ViewDefinition
+from sash.sql.references import references
+from sash.sql.syntax.parse import parse_query_text
+from sash.sql.syntax.statements import ParsedQuery
+from sash.sql.syntax.text_positions import Name, Place, fault, within
+
+ALL_ROWS = 2**31 - 1  # the greatest LIMIT that can be written, in place of none
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A query over what is there. `plan` gives its rows, with what they are ordered by; `shown` are the columns of the answer."""
+
+    plan: Plan
+    order: tuple[Order, ...]
+    shown: tuple[int, ...]
+    views: tuple[ViewDefinition, ...]  # materialized ones
+    tables: tuple[StreamSpec, ...]
+    streams: tuple[StreamSpec, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """Of the answer."""
+        return Schema(tuple(self.plan.schema.fields[place] for place in self.shown))
+
+    @property
+    def relations(self) -> tuple[StreamSpec, ...]:
+        """What is read as it is now: views and tables."""
+        return (*(relation_of(view) for view in self.views), *self.tables)
+
+
+def relation_of(view: ViewDefinition) -> StreamSpec:
+    """A materialized view, for those who read it like a table."""
+    return StreamSpec(view.name, view.plan.schema, is_table=True, updates=Updates.RETROACTIVE)
+
+
+def bind_question(query: ParsedQuery, catalog: Catalog) -> Question:
+    """A query, bound as that of a view would be."""
+    if query.emit is not None:
+        with within(query.source.text):
+            raise fault(query.tree, "EMIT EVERY says when changes come, and an answer has none", "leave it out")
+    here = _as_relations(query.tree, catalog)
+    plan = bind(replace(query, tree=_ordered(query.tree)), here)
+    read = {scan.name: scan for scan in scans(plan)}
+    views = tuple(view for name in read if (view := catalog.views.get(name.lower())) is not None)
+    known = [spec for name in read if (spec := catalog.streams.get(name.lower())) is not None]
+    streams = tuple(spec for spec in known if not spec.is_table)
+    _check_views_are_relations(plan, views)
+    plan = with_own_time(plan if streams else over_scans(plan, _as_it_is_now))
+    order, shown, plan = _taken_apart(plan)
+    return Question(plan, order, shown, views, tuple(spec for spec in known if spec.is_table), streams)
+
+
+def _as_it_is_now(scan: Scan) -> Scan:
+    """Where no row arrives, there is nothing that a change of a table could come after."""
+    return replace(scan, updates=Updates.RETROACTIVE) if scan.updates is Updates.NON_RETROACTIVE else scan
+
+
+def _as_relations(tree: exp.Expr, catalog: Catalog) -> Catalog:
+    """The catalog as a question sees it: materialized views have their rows, others are read anew by their text."""
+    here = Catalog()
+    here.streams, here.macros, here.code = catalog.streams, catalog.macros, catalog.code
+    for view in _read_by(tree, catalog):
+        if view.is_materialized:
+            here.views[view.name.lower()] = replace(view, plan=_rows_of(view))
+        else:
+            names = [Name(name, Place(0, 0)) for name in view.plan.schema.names]
+            here.views[view.name.lower()] = replace(view, plan=bind(parse_query_text(view.sql), here, names))
+    for name, view in catalog.views.items():
+        here.views.setdefault(name, view)  # so that a name that is wrong is told from those that there are
+    return here
+
+
+def _rows_of(view: ViewDefinition) -> Plan:
+    """A relation, not a stream: so it stands behind a projection."""
+    scan = Scan(view.name, view.plan.schema, is_table=True, updates=Updates.RETROACTIVE)
+    return Project(scan, columns(scan), scan.schema.names)
+
+
+def _read_by(tree: exp.Expr, catalog: Catalog) -> Iterable[ViewDefinition]:
+    """The views that a query names, and those that plain ones among them name, each after what it reads."""
+    found: dict[str, ViewDefinition] = {}
+    waiting = [table.name.lower() for table in references(tree)]
+    while waiting:
+        view = catalog.views.get(waiting.pop())
+        if view is not None and view.name.lower() not in found:
+            found[view.name.lower()] = view
+            waiting += () if view.is_materialized else view.reads
+    return [view for name, view in catalog.views.items() if name in found]  # as they were created
+
+
+def _ordered(tree: exp.Query) -> exp.Query:
+    """The query with a LIMIT that lets all rows through, where it asks for an order and sets none."""
+    whole = tree.copy()
+    outermost = whole
+    while isinstance(outermost, exp.Subquery) and isinstance(outermost.this, exp.Query) and not _is_cut(outermost):
+        outermost = outermost.this
+    if _is_cut(outermost) and outermost.args.get("limit") is None:
+        outermost.set("limit", exp.Limit(expression=exp.Literal.number(ALL_ROWS)))
+    return whole
+
+
+def _is_cut(query: exp.Query) -> bool:
+    return any(query.args.get(part) is not None for part in ("order", "limit", "offset"))
+
+
+def _taken_apart(plan: Plan) -> tuple[tuple[Order, ...], tuple[int, ...], Plan]:
+    """The order of the outermost query, the columns of it that are shown, and what gives its rows."""
+    everything = tuple(range(len(plan.schema)))
+    if isinstance(plan, Top) and not plan.partition:
+        return plan.order, everything, plan.input if _takes_all(plan) else plan
+    if isinstance(plan, Project) and isinstance(plan.input, Top) and not plan.input.partition:
+        places = [part.index for part in plan.expressions if isinstance(part, Column)]
+        names = [plan.input.schema.names[place] for place in places]
+        if len(places) == len(plan.expressions) and names == list(plan.names):
+            order, _, below = _taken_apart(plan.input)
+            return order, tuple(places), below
+    return (), everything, plan
+
+
+def _takes_all(top: Top) -> bool:
+    return top.count == ALL_ROWS and not top.offset and top.numbered is None
+
+
+def _check_views_are_relations(plan: Plan, views: tuple[ViewDefinition, ...]) -> None:
+    names = {view.name for view in views}
+    for part in parts(plan):
+        if isinstance(part, Insertions | Deletions | Snapshots) and (read := {scan.name for scan in scans(part)} & names):
+            raise fault(
+                None, f'a window, ISTREAM, DSTREAM or RSTREAM reads the changes of view "{min(read)}", not its rows',
+                "create a materialized view of this query, and ask that one",
+            )

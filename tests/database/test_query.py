@@ -1,0 +1,105 @@
+"""SELECT on what runs, in this process."""
+
+from __future__ import annotations
+
+import pytest
+
+import sash
+from sash.database.database import Database
+
+JOB = """
+    CREATE STREAM conn (ts TIMESTAMP, src STRING, bytes BIGINT) TIMESTAMP BY ts DELAY 10 SECONDS;
+    CREATE STREAM other (ts TIMESTAMP, src STRING) TIMESTAMP BY ts;
+    CREATE TABLE names (src STRING, name STRING) NON RETROACTIVE;
+    CREATE MATERIALIZED VIEW volume AS SELECT src, SUM(bytes) AS bytes FROM conn [RANGE 1 MINUTE] GROUP BY src;
+    CREATE MATERIALIZED VIEW met AS SELECT src, COUNT(*) AS n FROM other [RANGE 1 MINUTE] GROUP BY src;
+    CREATE VIEW large AS SELECT src, bytes * 2 AS twice FROM volume WHERE bytes > 5;
+    INSERT INTO names VALUES ('ann', 'Anna'), ('bob', 'Robert');
+"""
+
+
+@pytest.fixture
+def db() -> Database:
+    db = sash.connect()
+    db.execute(JOB)
+    db.push("conn", [("2024-01-01 12:00:00", "ann", 10), ("2024-01-01 12:00:30", None, 5), ("2024-01-01 12:00:30", "bob", 50)])
+    return db
+
+
+def rows(db: Database, sql: str) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in db.query(sql)]
+
+
+def test_a_view_has_its_rows_and_their_instant(db: Database) -> None:
+    answer = db.query("SELECT * FROM volume")
+    assert answer.to_arrow() == db.view("volume").to_arrow()
+    assert (str(answer.as_of), answer.is_final) == ("2024-01-01 12:00:30", False)
+
+
+def test_order_by_without_limit_orders_the_answer_by_what_is_not_shown_too(db: Database) -> None:
+    assert rows(db, "SELECT src FROM volume ORDER BY bytes DESC") == [("bob",), ("ann",), (None,)]
+    assert rows(db, "SELECT src FROM volume ORDER BY bytes OFFSET 1") == [("ann",), ("bob",)]
+    assert rows(db, "(SELECT src FROM volume) ORDER BY src NULLS LAST") == [("ann",), ("bob",), (None,)]
+    assert rows(db, "SELECT bytes FROM volume UNION ALL SELECT 7 ORDER BY 1") == [(5,), (7,), (10,), (50,)]
+
+
+def test_a_plain_view_is_text(db: Database) -> None:
+    assert rows(db, "SELECT * FROM large") == [("ann", 20), ("bob", 100)]
+
+
+def test_tables_and_views_are_joined(db: Database) -> None:
+    assert rows(db, "SELECT name, bytes FROM volume v JOIN names n ON v.src = n.src ORDER BY 2 DESC LIMIT 1") == [("Robert", 50)]
+    assert rows(db, "SELECT * FROM names WHERE src = 'ann'") == [("ann", "Anna")]
+
+
+def test_views_of_different_streams_are_read_at_one_instant(db: Database) -> None:
+    db.push("other", [("2024-01-01 12:01:10", "bob")])
+    answer = db.query("SELECT v.src, bytes, n FROM volume v LEFT JOIN met m ON v.src = m.src")
+    assert [tuple(row.values()) for row in answer] == [("bob", 50, 1), (None, 5, None)]  # of ann nothing is left by then
+    assert (str(answer.as_of), answer.is_final) == ("2024-01-01 12:01:10", False)
+    db.advance("12:01:30")
+    assert db.query("SELECT bytes, n FROM volume, met").is_final is False  # the next instant is not over
+    assert [row["n"] for row in db.query("SELECT COUNT(*) AS n FROM volume")] == [0]
+
+
+def test_before_the_first_row_there_is_nothing() -> None:
+    db = sash.connect()
+    db.execute(JOB)
+    assert (rows(db, "SELECT COUNT(*) AS n FROM volume"), db.query("SELECT * FROM volume").as_of) == ([], None)
+    assert rows(db, "SELECT COUNT(*) AS n FROM names") == [(2,)]
+
+
+def test_execute_gives_the_same_answer(db: Database) -> None:
+    last = db.execute("SHOW VIEWS; SELECT src FROM volume ORDER BY bytes;")
+    assert isinstance(last, sash.Answer)
+    assert last.to_pylist() == db.query("SELECT src FROM volume ORDER BY bytes;").to_pylist()
+
+
+def test_a_text_means_what_is_declared_now(db: Database) -> None:
+    asked = "SELECT * FROM large"
+    db.query(asked)
+    db.execute("CREATE OR REPLACE VIEW large AS SELECT src FROM volume WHERE bytes > 20")
+    assert rows(db, asked) == [("bob",)]
+    db.execute("DROP VIEW large")
+    with pytest.raises(sash.SashError, match='unknown stream, table or view "large"'):
+        db.query(asked)
+
+
+def test_time_is_that_of_the_views(db: Database) -> None:
+    assert [str(when) for (when,) in rows(db, "SELECT DATE_TRUNC('minute', NOW()) AS t FROM met, volume")] == []
+    found = rows(db, "SELECT DISTINCT DATE_TRUNC('minute', NOW()) AS t FROM volume")
+    assert [str(when) for (when,) in found] == ["2024-01-01 12:00:00"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT * FROM volume [RANGE 5 MINUTES]", "reads the changes of view"),
+        ("SELECT * FROM volume EMIT EVERY 1 MINUTE", "EMIT EVERY says when changes come"),
+        ("SHOW VIEWS", "expected one query"),
+        ("SELECT src, src FROM volume", "two columns of the answer"),
+    ],
+)
+def test_what_cannot_be_asked(db: Database, sql: str, message: str) -> None:
+    with pytest.raises(sash.SashError, match=message):
+        db.query(sql)

@@ -103,3 +103,38 @@ def test_time_is_that_of_the_views(db: Database) -> None:
 def test_what_cannot_be_asked(db: Database, sql: str, message: str) -> None:
     with pytest.raises(sash.SashError, match=message):
         db.query(sql)
+
+
+def test_a_live_window_is_asked_like_the_view_of_the_same_text(db: Database) -> None:
+    for window in ("[RANGE 1 MINUTE]", "[RANGE 20 SECONDS]", "[RANGE 1 MINUTE SLIDE 10 SECONDS]", "[NOW]", "[ROWS 1]", ""):
+        text = f"SELECT COUNT(*) AS n, SUM(bytes) AS bytes, MAX(src) AS last FROM conn {window}"
+        db.execute(f"CREATE OR REPLACE MATERIALIZED VIEW same AS {text}")
+        assert db.query(text).to_pylist() == db.view("same").to_pylist(), window
+        assert db.query(text).as_of == db.view("same").as_of
+
+
+def test_windows_views_and_tables_are_asked_at_one_instant(db: Database) -> None:
+    db.push("other", [("2024-01-01 12:01:10", "bob")])
+    text = "SELECT c.src, c.bytes, n, name FROM conn [RANGE 1 MINUTE] c JOIN met m ON c.src = m.src JOIN names t ON c.src = t.src"
+    assert rows(db, text) == [("bob", 50, 1, "Robert")]
+    assert rows(db, text.replace("1 MINUTE", "40 SECONDS")) == []
+    assert str(db.query(text).as_of) == "2024-01-01 12:01:10"
+
+
+def test_rows_that_are_forgotten_are_no_answer(db: Database) -> None:
+    db.push("conn", [("2024-01-01 12:03:00", "cid", 1)])
+    assert len(db.query("SELECT src FROM conn")) == 4  # stream "other" may still be early, so nothing is forgotten
+    db.push("other", [("2024-01-01 12:03:00", "bob")])
+    assert rows(db, "SELECT src FROM conn [RANGE 1 MINUTE]") == [("cid",)]
+    for text in ("SELECT src FROM conn [RANGE 1 HOUR]", "SELECT src FROM conn", "SELECT src FROM conn [ROWS 3]"):
+        with pytest.raises(sash.SashError, match=r'of stream "conn" this needs .* create a materialized view'):
+            db.query(text)
+
+
+def test_a_stream_that_no_view_reads_has_no_rows_here() -> None:
+    db = sash.connect()
+    db.execute("CREATE STREAM s (ts TIMESTAMP, v INT) TIMESTAMP BY ts")
+    assert rows(db, "SELECT * FROM s [RANGE 1 MINUTE]") == []
+    db.push("s", [("2024-01-01 12:00:00", 1)])
+    with pytest.raises(sash.SashError, match='of stream "s" this needs'):
+        db.query("SELECT * FROM s [RANGE 1 MINUTE]")

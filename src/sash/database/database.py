@@ -28,6 +28,7 @@ from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.choose import Choice
 from sash.planner.explain import Counts
+from sash.runtime.asking import Found
 from sash.runtime.instants import Instants
 from sash.runtime.live import Net
 from sash.runtime.packets import Cargo
@@ -245,8 +246,12 @@ class Database(StatementExecutor):
             return Answer(found, self._presented(found, rows), moment_or_none(instants.final_before - 1), is_final=True)
 
     def query(self, sql: str) -> Answer:
-        """The answer of a SELECT over materialized views and tables, at one instant for all that it names: the latest at which
-        one of the views is. It is what a materialized view of the same text would hold, in the order of its ORDER BY."""
+        """The answer of a SELECT over materialized views, tables and live windows, at one instant for all that it names: the
+        latest at which one of them is. It is what a materialized view of the same text would hold, in the order of its ORDER BY.
+
+        Of a stream the rows are there that windows of running views hold. A question that needs more is refused, and says so.
+        On Spark the rows of streams are elsewhere: ask views.
+        """
         with self._turn():
             return self._ask(sql)
 
@@ -393,8 +398,16 @@ class Database(StatementExecutor):
                 host = self._running()
                 rows, instants = host.answers(names)
                 relations, has_begun = {**relations, **rows}, host.has_begun(names)
-            found = self.questions.answer(question, relations, instants.now, is_empty=not has_begun)
-        return Answer("answer", found, moment_or_none(instants.now), is_final=instants.is_final)
+            if question.streams:
+                found = self._ask_windows(question, relations, instants if names and has_begun else None)
+                answer, instants = self.questions.presented(question, found.rows), found.instants
+            else:
+                answer = self.questions.answer(question, relations, instants.now, is_empty=not has_begun)
+        return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
+
+    @abstractmethod
+    def _ask_windows(self, question: Question, relations: Mapping[str, Net], instants: Instants | None) -> Found:
+        """The answer of a question about live windows, and about relations, which are at such an instant, if they have one."""
 
     @abstractmethod
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from sash.database.database import Database
 from sash.database.instants import Instant, moment, parse_instant
 from sash.database.options import check_count
+from sash.database.questions import not_remembered
 from sash.database.replan import Replanner
 from sash.database.subscription import EmbeddedSubscription
 from sash.database.tables import TableRows, changed_rows, file_rows
@@ -24,9 +25,12 @@ from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.choose import Choice
 from sash.planner.job import Job
 from sash.planner.placement import Expiry
+from sash.runtime.asking import Found
 from sash.runtime.embedded import Changes, EmbeddedHost
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
 from sash.runtime.idle_clock import Present
+from sash.runtime.instants import Instants
+from sash.runtime.live import Net
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.schema import BEGINNING
@@ -37,6 +41,7 @@ from sash.sources.result import ReadResult
 from sash.sources.splits import Split
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
+from sash.sql.questions import Question, relation_of
 from sash.stores.arena import Arena
 from sash.turns import in_turn
 
@@ -221,6 +226,13 @@ class EmbeddedDatabase(Database):
         """The streams that no view reads."""
         read = {stream.name for stream in self._job.streams}
         return [stream.name for stream in self.catalog.streams.values() if not stream.is_table and stream.name not in read]
+
+    def _ask_windows(self, question: Question, relations: Mapping[str, Net], instants: Instants | None) -> Found:
+        specs = (*self.catalog.streams.values(), *map(relation_of, question.views))
+        found = self._running().ask(self.questions.spec(question), specs, relations, instants, question.whole)
+        if found.missing is not None:
+            raise not_remembered(found.missing, self._job)
+        return found
 
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
         """Files of a table that no view has read are read for the question."""

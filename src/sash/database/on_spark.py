@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
@@ -24,6 +24,8 @@ from sash.planner.choose import Choice
 from sash.planner.job import Job, View
 from sash.planner.placement import Expiry
 from sash.runtime.history_limit import Asked, parse_history
+from sash.runtime.instants import Instants
+from sash.runtime.live import Net
 from sash.runtime.progress import Progress
 from sash.sources.convert import convert
 from sash.spark.folder import reached
@@ -36,6 +38,7 @@ from sash.spark.workers import begin_check
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import ViewDefinition
 from sash.sql.define import Definition, define
+from sash.sql.questions import Question
 from sash.sql.syntax.parse import parse_statements
 from sash.sql.syntax.statements import CreateAggregate, CreateStream, CreateView, Drop, Statement
 from sash.sql.syntax.text_positions import quoted
@@ -391,6 +394,13 @@ class SparkDatabase(Database):
                 table.apply(change)
             self._tables[spec.name] = table  # whole, or not at all
         return self._tables[spec.name]
+
+    def _ask_windows(self, question: Question, relations: Mapping[str, Net], instants: Instants | None) -> NoReturn:
+        names = " and ".join(f'"{stream.name}"' for stream in question.streams)
+        raise SashError(
+            f"on Spark the rows of streams are in its workers, and {names} cannot be asked here",
+            "create a materialized view of this window, and ask that one: SELECT … FROM view",
+        )
 
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
         return self._table(table).rows()

@@ -13,12 +13,17 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from sash.database.answer import ordered
+from sash.database.instants import moment
+from sash.errors import SashError
 from sash.operators.spec import Spec
 from sash.planner.choose import choose
+from sash.planner.job import Job
 from sash.planner.placement import Expiry
+from sash.runtime.asking import Missing
 from sash.runtime.live import Net
 from sash.runtime.one_shot import answer_over
 from sash.scalar.failures import Failures
+from sash.schema import BEGINNING, FOREVER
 from sash.sql.catalog import Catalog
 from sash.sql.questions import Question, bind_question
 from sash.sql.syntax.parse import parse_query_text
@@ -54,10 +59,14 @@ class Questions:
         """The rows of a question over what its relations hold, in its order; none before the first row of what it reads."""
         if is_empty:
             return question.schema.arrow.empty_table()
-        rows = ordered(answer_over(self._spec(question), relations, instant, Failures()), question.order)
-        return rows.select(list(question.shown))
+        return self.presented(question, answer_over(self.spec(question), relations, instant, Failures()))
 
-    def _spec(self, question: Question) -> Spec:
+    def presented(self, question: Question, rows: pa.Table) -> pa.Table:
+        """Rows of its plan as users see them."""
+        return ordered(rows, question.order).select(list(question.shown))
+
+    def spec(self, question: Question) -> Spec:
+        """How it is answered."""
         if question not in self._specs:
             self._specs[question] = choose(question.plan, 1, Expiry.AUTO).placed(1, Expiry.AUTO)[0]
         return self._specs[question]
@@ -67,3 +76,15 @@ class Questions:
         if len(self._texts) > MOST_TEXTS:
             self._texts.popitem(last=False)
         return question
+
+
+def not_remembered(missing: Missing, job: Job) -> SashError:
+    """Why a question about a window cannot be answered: an answer that leaves rows out would be wrong."""
+    needs = "all its rows" if missing.needed == BEGINNING else f"those since {moment(missing.needed)}"
+    if not job.remembers:
+        return SashError(f'no rows of stream "{missing.stream}" are remembered', "connect without backfill=False, or ask a view")
+    has = "none are" if missing.since == FOREVER else f"those since {moment(missing.since)} are"
+    return SashError(
+        f'of stream "{missing.stream}" this needs {needs}, and {has} remembered: what windows of running views hold',
+        "ask for a shorter window, or create a materialized view of this query before the rows come, and ask that one",
+    )

@@ -6,7 +6,7 @@ It is what a shard on Spark runs, with one shard and one level; packets go strai
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +18,14 @@ from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
+from sash.runtime.asking import Found, answer_in
 from sash.runtime.batch_log import BatchLog
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants, together
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
 from sash.runtime.late_rows import LateWarnings
-from sash.runtime.live import Shelf
+from sash.runtime.live import Net, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import OUTSIDE, AsTheyAre, Cargo, Packet
@@ -353,6 +354,17 @@ class EmbeddedHost:
         instants = self._together(names)
         ahead = self._ahead(names, instants.now)
         return {name: self.views[name].kept.answer(ahead.get(self.views[name].view.spec, [])) for name in names}, instants
+
+    def ask(
+        self, spec: Spec, streams: Iterable[StreamSpec], relations: Mapping[str, Net], others: Instants | None,
+        whole: Container[str],
+    ) -> Found:
+        """What a spec gives over live windows, and over relations, which are at such an instant, if they have one."""
+        fork = self._arena.fork()
+        try:
+            return answer_in(fork, self.job, spec, streams, relations, others, whole)
+        finally:
+            fork.close()
 
     def _together(self, names: Sequence[str]) -> Instants:
         """One that reads no stream has no time of its own: it goes by the others."""

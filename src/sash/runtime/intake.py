@@ -106,6 +106,11 @@ class Intake:
         return 0 if self._history is None else len(self._history)
 
     @property
+    def held(self) -> int:
+        """How many rows wait for their instant."""
+        return len(self._held)
+
+    @property
     def forgotten(self) -> int:
         """How many rows came before those that are remembered."""
         return 0 if self._history is None else self._history.forgotten

@@ -198,6 +198,16 @@ class Shard:
         """Rows came that no view reads: of their stream, a later view has only what comes after them."""
         self._clocks.unread(stream, first, greatest)
 
+    def intake(self, port: PortSpec) -> Intake | None:
+        """Where rows of a stream come in, if it is read here."""
+        return self._intakes.get(port)
+
+    def begin(self, streams: Iterable[str], instant: int) -> None:
+        """Streams that have had no row yet begin, with those that are read beside them."""
+        for name in streams:
+            if self._clocks[name].begin is None:
+                self._clocks[name].took(instant)
+
     def complete_since(self, spec: Spec) -> int | None:
         """From which instant on a view that is created now is right for all rows that ever came; None: never."""
         return complete_since(self._needs(spec), self._intakes, self.now_of(spec))

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sash.plan.nodes import Deletions, Insertions, Order, Plan, Project, Scan, Snapshots, Top, parts, scans
+from sash.plan.nodes import Deletions, Insertions, Order, Plan, Project, Scan, Snapshots, TableChanges, Top, Window, parts, scans
 from sash.plan.rewrite import over_scans
 from sash.plan.streams import StreamSpec, Updates
 from sash.plan.times import with_own_time
+from sash.plan.windows import UNBOUNDED
 from sash.scalar.nodes import Column
 from sash.schema import Schema
 from sash.sql.bind import bind
@@ -39,16 +40,12 @@ class Question:
     views: tuple[ViewDefinition, ...]  # materialized ones
     tables: tuple[StreamSpec, ...]
     streams: tuple[StreamSpec, ...]
+    whole: frozenset[str]  # the streams of which it needs every row that ever came
 
     @property
     def schema(self) -> Schema:
         """Of the answer."""
         return Schema(tuple(self.plan.schema.fields[place] for place in self.shown))
-
-    @property
-    def relations(self) -> tuple[StreamSpec, ...]:
-        """What is read as it is now: views and tables."""
-        return (*(relation_of(view) for view in self.views), *self.tables)
 
 
 def relation_of(view: ViewDefinition) -> StreamSpec:
@@ -68,13 +65,22 @@ def bind_question(query: ParsedQuery, catalog: Catalog) -> Question:
     known = [spec for name in read if (spec := catalog.streams.get(name.lower())) is not None]
     streams = tuple(spec for spec in known if not spec.is_table)
     _check_views_are_relations(plan, views)
-    plan = with_own_time(plan if streams else over_scans(plan, _as_it_is_now))
+    plan = with_own_time(over_scans(plan, _as_it_is_now))
     order, shown, plan = _taken_apart(plan)
-    return Question(plan, order, shown, views, tuple(spec for spec in known if spec.is_table), streams)
+    return Question(plan, order, shown, views, tuple(spec for spec in known if spec.is_table), streams, _read_whole(plan))
+
+
+def _read_whole(plan: Plan) -> frozenset[str]:
+    without_end = (part for part in parts(plan) if isinstance(part, TableChanges) or _is_unbounded(part))
+    return frozenset(scan.name for part in without_end for scan in scans(part) if not scan.is_table)
+
+
+def _is_unbounded(part: Plan) -> bool:
+    return isinstance(part, Window) and part.shape == UNBOUNDED
 
 
 def _as_it_is_now(scan: Scan) -> Scan:
-    """Where no row arrives, there is nothing that a change of a table could come after."""
+    """A question is about what tables hold now, not about what they held when a row came."""
     return replace(scan, updates=Updates.RETROACTIVE) if scan.updates is Updates.NON_RETROACTIVE else scan
 
 

@@ -239,11 +239,31 @@ def test_what_a_host_cannot_do_it_says(play: Play) -> None:
         calls = {
             r"connect a streaming DataFrame with stream\(\)": lambda: played.db.push("s", [(1, "a", 1)]),
             "none was taken": lambda: played.db.push("names", [("a", "Ann", "too many")]),
+            "create a materialized view of this window": lambda: played.db.query("SELECT * FROM s [RANGE 1 MINUTE]"),
         }
     played.db.poll()
     for way, call in calls.items():
         with pytest.raises(SashError, match=way):
             call()
+
+
+def test_a_select_is_answered_from_what_views_and_tables_hold(play: Play) -> None:
+    played = play("CREATE MATERIALIZED VIEW all_of_it AS SELECT SUM(n) AS n FROM s [RANGE 1 MINUTE]")
+    db = played.db
+    db.push("names", [("a", "Ann"), ("b", "Bob")])
+    played.put((10, "a", 1), (25, "b", 2))
+    for text, expected in (
+        ("SELECT * FROM v", {("a", 1), ("b", 2)}),
+        ("SELECT k FROM v WHERE n > 1", {("b",)}),
+        ("SELECT k FROM v WHERE k = 'a' AND n < 5", {("a",)}),
+        ("SELECT v.k, v.n, a.n AS whole FROM v, all_of_it a", {("a", 1, 3), ("b", 2, 3)}),
+        ("SELECT COUNT(*) AS n FROM v", {(2,)}),
+        ("SELECT k FROM v ORDER BY n DESC LIMIT 1", {("b",)}),
+    ):
+        answer = db.query(text)
+        assert (as_set(answer), answer.as_of, answer.is_final) == (expected, at(25), False), text
+    assert [row["k"] for row in db.query("SELECT k FROM v ORDER BY n DESC")] == ["b", "a"]
+    assert as_set(db.query("SELECT k FROM names")) == {("a",), ("b",)}
 
 
 def test_unknown_names_are_told_with_the_choices(play: Play) -> None:
@@ -262,6 +282,7 @@ def uses(db: sash.Database) -> dict[str, Callable[[], object]]:
     """Everything that can be asked."""
     of_view = ("view", "final", "changes", "changes_since", "complete_since", "subscribe", "analyze", "explain")
     calls: dict[str, Callable[[], object]] = {name: lambda name=name: getattr(db, name)("v") for name in of_view}  # type: ignore[misc]
+    calls["query"] = lambda: db.query("SELECT * FROM v")
     calls |= {name: getattr(db, name) for name in ("poll", "end", "run", "start", "drain", "failures", "metrics")}
     calls |= {name: lambda name=name: getattr(db, name) for name in ("is_finished", "progress", "state_bytes")}  # type: ignore[misc]
     calls |= {name: lambda name=name: getattr(db, name)("s") for name in ("late", "dead")}  # type: ignore[misc]

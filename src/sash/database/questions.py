@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sash.database.answer import ordered
 from sash.database.instants import moment
+from sash.database.selection import Selection, selection_of
 from sash.errors import SashError
 from sash.operators.spec import Spec
 from sash.planner.choose import choose
@@ -38,6 +39,7 @@ class Questions:
     def __init__(self) -> None:
         self._texts: OrderedDict[str, Question] = OrderedDict()
         self._specs: WeakKeyDictionary[Question, Spec] = WeakKeyDictionary()
+        self._selections: WeakKeyDictionary[Question, Selection | None] = WeakKeyDictionary()
 
     def forget(self) -> None:
         """What a text means may have changed."""
@@ -54,6 +56,12 @@ class Questions:
     def bound(self, query: ParsedQuery, catalog: Catalog) -> Question:
         """The same of a statement among others."""
         return self._texts.get(query.source.sql) or self._learnt(query.source.sql, bind_question(query, catalog))
+
+    def selection(self, question: Question) -> Selection | None:
+        """The question as one about rows of a single view, if it is: then nothing need be planned, or made anew."""
+        if question not in self._selections:
+            self._selections[question] = selection_of(question)
+        return self._selections[question]
 
     def answer(self, question: Question, relations: Mapping[str, Net], instant: int, *, is_empty: bool) -> pa.Table:
         """The rows of a question over what its relations hold, in its order; none before the first row of what it reads."""

@@ -16,6 +16,7 @@ from sash.deltas import Delta
 from sash.operators.spec import Spec
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
+from sash.plan.times import Time
 from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.asking import Found, answer_in
@@ -25,7 +26,7 @@ from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants, together
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
 from sash.runtime.late_rows import LateWarnings
-from sash.runtime.live import Net, Shelf
+from sash.runtime.live import Lanes, Net, Shelf
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import OUTSIDE, AsTheyAre, Cargo, Packet
@@ -33,12 +34,14 @@ from sash.runtime.packing import DEAD_SCHEMA, NO_DEAD, pack_split, part, to_ever
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Outcome, Shard
 from sash.scalar.failures import Failures
+from sash.scalar.nodes import Call
 from sash.schema import BEGINNING, SECOND
 from sash.stores.arena import Arena
 
 Changes = dict[str, list[pa.RecordBatch]]
 
 AS_THEY_ARE = AsTheyAre()
+SWEPT_AFTER = 1 << 12  # questions
 
 class EmbeddedHost:
     """Runs a job in this process."""
@@ -62,6 +65,10 @@ class EmbeddedHost:
         self._is_end = False  # whether nothing has come since the end of the input
         self._clockwork = Clockwork()
         self._warnings = LateWarnings()
+        self._ahead_seen: dict[tuple[str, ...], dict[Spec, list[pa.RecordBatch]]] = {}  # since the last step, by views
+        self._ahead_lanes: dict[str, Lanes] = {}
+        self._instants: dict[Time, Instants] | None = None
+        self._asked = 0
         self._observers: dict[str, StreamObserver] = {}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
         self._watch_streams()
@@ -105,6 +112,7 @@ class EmbeddedHost:
         self._shard.take_up(job)
 
     def _show_no_more(self, name: str) -> None:
+        self._has_moved()
         gone = self.views.pop(name)
         heirs = [view for view in self.job.first_views if view.spec == gone.view.spec and view.name in self.views]
         self._by_name.pop(name, None)
@@ -126,6 +134,7 @@ class EmbeddedHost:
         if not is_alone or view.spec in self._kept or old.view.spec.is_held_back:
             return False
         both = self.job.with_view(twin, streams)
+        self._has_moved()
         filled = self._shard.take_up(both)
         is_exact = self._shard.is_complete(view.spec) and self._first_answer(filled, twin).equals(old.kept.answer())
         if is_exact:
@@ -314,6 +323,7 @@ class EmbeddedHost:
         return counted(now.operators(), self._shard.early(), self.elapsed)
 
     def _take_out(self, out: Outcome) -> None:
+        self._has_moved()
         changes = 0
         for view, net in out.changes:
             if len(net):
@@ -352,8 +362,30 @@ class EmbeddedHost:
     def answers(self, names: Sequence[str]) -> tuple[dict[str, pa.Table], Instants]:
         """The same of several views at one instant: the latest of those where they are."""
         instants = self._together(names)
-        ahead = self._ahead(names, instants.now)
+        ahead = self._ahead(tuple(names), instants.now)
         return {name: self.views[name].kept.answer(ahead.get(self.views[name].view.spec, [])) for name in names}, instants
+
+    def select(self, name: str, conditions: Sequence[Call]) -> tuple[list[pa.Array], Instants]:
+        """The columns of the rows of a view of which conditions on columns are true, in no order, and at which instant."""
+        self._tidy()
+        kept, instants = self.views[name].kept, self._together([name])
+        if name not in self._ahead_lanes:
+            more = self._ahead((name,), instants.now)
+            self._ahead_lanes[name] = kept.ahead(more.get(self.views[name].view.spec, []))
+        return kept.select(conditions, self._ahead_lanes[name]), instants
+
+    def _tidy(self) -> None:
+        """Constants of questions become strings of the shard, and nobody holds them: now and then they are swept."""
+        self._asked += 1
+        if self._asked % SWEPT_AFTER == 0:
+            self._shard.interner.sweep()
+            self._ahead_lanes.clear()
+
+    def _has_moved(self) -> None:
+        """What was seen ahead of the views is not so any more."""
+        self._instants = None
+        self._ahead_seen.clear()
+        self._ahead_lanes.clear()
 
     def ask(
         self, spec: Spec, streams: Iterable[StreamSpec], relations: Mapping[str, Net], others: Instants | None,
@@ -368,7 +400,9 @@ class EmbeddedHost:
 
     def _together(self, names: Sequence[str]) -> Instants:
         """One that reads no stream has no time of its own: it goes by the others."""
-        known, times = self._shard.instants(), {self.views[name].view.time for name in names}
+        if self._instants is None:
+            self._instants = self._shard.instants()
+        known, times = self._instants, {self.views[name].view.time for name in names}
         return together([known[time] for time in times if any(time)] or [known[time] for time in times])
 
     def has_begun(self, names: Sequence[str]) -> bool:
@@ -376,13 +410,17 @@ class EmbeddedHost:
         streams = {stream for name in names for stream in self.views[name].view.time if stream}
         return not streams or any(self._shard.span(stream) is not None for stream in streams)
 
-    def _ahead(self, names: Sequence[str], at: int) -> dict[Spec, list[pa.RecordBatch]]:
-        """What is held is played through, up to an instant, in a fork of the state: what it changes."""
+    def _ahead(self, names: tuple[str, ...], at: int) -> dict[Spec, list[pa.RecordBatch]]:
+        """What is held is played through, up to an instant, in a fork of the state: what it changes. It is known until
+        the next step."""
+        if names in self._ahead_seen:
+            return self._ahead_seen[names]
         fork = self._arena.fork()
         shard = Shard(replace(self.job.only(*names), remembers=False), 1, 0, fork)
         ahead = shard.work(list(self._control({"look": 1, "at": at})))
         more = {view.view.spec: [view.whole(net)] for view, net in ahead.changes if len(net)}
         fork.close()
+        self._ahead_seen[names] = more
         return more
 
     def _control(self, facts: dict[str, Any], stream: str = "") -> Iterable[Packet]:

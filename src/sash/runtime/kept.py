@@ -8,10 +8,9 @@ So a step costs nothing here but to keep what it made; most answers are asked fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Delta, Int64s
@@ -19,10 +18,9 @@ from sash.planner.job import View
 from sash.runtime.change_log import ChangeLog
 from sash.runtime.history_limit import History
 from sash.runtime.lane_changes import ChangeWriter, LaneChanges
-from sash.runtime.live import LiveView, Net, Shelf
+from sash.runtime.live import NO_LANES, Lanes, LiveView, Net, Shelf
+from sash.scalar.nodes import Call
 from sash.schema import BEGINNING
-
-NO_LANES = np.empty((0, 1), np.int64), np.empty(0, np.int64)
 
 
 class Kept:
@@ -51,6 +49,15 @@ class Kept:
         """All changes added up; `more` are looked at, not kept."""
         self.changes.add_all()
         return self._live.rows(more)
+
+    def ahead(self, more: Iterable[Net]) -> Lanes:
+        """Changes that are looked at, for `select`; good until the next step."""
+        return self._live.lanes(more)
+
+    def select(self, conditions: Sequence[Call], ahead: Lanes) -> list[pa.Array]:
+        """The columns of the rows of the answer of which conditions on columns are true, in no order."""
+        self.changes.add_all()
+        return self._live.select(conditions, ahead)
 
     def _add_up(self, units: Delta) -> None:
         self._live.add_lanes(units.rows, units.weight)

@@ -11,15 +11,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.deltas import Int64s, Layout
+from sash.deltas import Delta, Int64s, Layout, forever
+from sash.operators.filter.conditions import table
+from sash.operators.filter.kernels import TRUE, passing_rows
+from sash.operators.net_changes import NetChanges
 from sash.scalar.array_bytes import to_bytes
+from sash.scalar.nodes import Call, Literal
 from sash.schema import Schema
 from sash.stores.arena import Arena
 from sash.stores.bag import AnswerBag
 from sash.stores.interner import Interner
-from sash.stores.lanes import decode, encode
+from sash.stores.lanes import decode, encode, encode_column
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
+Lanes: TypeAlias = tuple[Int64s, Int64s]  # rows and their weights
+
+NO_LANES: Lanes = np.empty((0, 1), np.int64), np.empty(0, np.int64)
 
 
 class Shelf:
@@ -80,6 +87,49 @@ class LiveView:
             rows, counts = self._bag.rows()
             return self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
 
+    def lanes(self, more: Iterable[Net]) -> Lanes:
+        """Changes that are looked at, for `select`; good until the strings of the shelf are next swept."""
+        with self._lock:
+            encoded = [self._encoded(net) for net in more]
+        if not encoded:
+            return NO_LANES
+        return np.concatenate([rows for rows, _ in encoded]), np.concatenate([weights for _, weights in encoded])
+
+    def select(self, conditions: Sequence[Call], ahead: Lanes = NO_LANES) -> list[pa.Array]:
+        """The columns of the rows of which all conditions on columns are true (`operators/filter/conditions.py` says which can
+        be), in no order. Where they name the key, nothing else is touched."""
+        with self._lock:
+            tests, key = table(conditions, self._layout, self._interner), self._key_in(conditions)
+            rows, weights = self._bag.rows() if key is None else self._bag.find(key)
+            found, counts = _passing(rows, weights, tests)
+            if len(ahead[1]):
+                more, signs = _passing(*ahead, tests)
+                if len(signs):
+                    found, counts = self._netted(np.concatenate([found, more]), np.concatenate([counts, signs]))
+            if len(counts) and counts.max() > 1:
+                found = np.repeat(found, np.maximum(counts, 0), axis=0)
+            elif len(counts) and counts.min() < 1:
+                found = found[counts > 0]
+            return decode(np.ascontiguousarray(found), self._layout, self._interner)
+
+    def _key_in(self, conditions: Sequence[Call]) -> Int64s | None:
+        """A row with the key that conditions ask for, if they do."""
+        count = self._bag.key_columns
+        equal = {one.arguments[0].index: one.arguments[1] for one in conditions if one.function == "equal"}  # type: ignore[union-attr]
+        if count is None or any(place not in equal for place in range(count)):
+            return None
+        line = np.zeros((1, self._layout.width), np.int64)
+        for place in range(count):
+            constant = equal[place]
+            assert isinstance(constant, Literal)
+            encode_column(line, place, pa.array([constant.value], constant.type.arrow), self._layout, self._interner)
+        return line
+
+    def _netted(self, rows: Int64s, weights: Int64s) -> Lanes:
+        same = np.zeros(len(weights), np.int64)
+        net = NetChanges(self._layout, self._interner).over_all(Delta(rows, same, forever(len(weights)), weights))
+        return net.rows, net.weight
+
     @contextmanager
     def _with(self, ahead: Sequence[Net]) -> Iterator[None]:
         """As it would be with these changes; whatever happens meanwhile, they are gone after it."""
@@ -94,18 +144,40 @@ class LiveView:
                 self._add(net, -1)
 
     def _add(self, net: Net, sign: int) -> None:
+        rows, weights = self._encoded(net)
+        self._bag.add(rows, sign * weights)
+
+    def _encoded(self, net: Net) -> Lanes:
         arrays = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in net.columns]
         *columns, weights = arrays
-        if len(weights):
-            rows = encode(columns, self._layout, self._interner) if columns else np.zeros((len(weights), 1), np.int64)
-            self._bag.add(rows, sign * np.array(weights, np.int64))
+        rows = encode(columns, self._layout, self._interner) if columns else np.zeros((len(weights), 1), np.int64)
+        return rows, np.array(weights, np.int64)
 
     def _table(self, rows: Int64s) -> pa.Table:
-        names = [f"c{place}" for place in range(len(self._layout.schema))]  # those of a view may repeat, these do not
-        columns = decode(rows, self._layout, self._interner)
-        table = pa.Table.from_arrays(columns, names=names)
-        if names:
-            keys = [to_bytes(column) if pa.types.is_list(column.type) else column for column in columns]
-            order = [(name, "ascending") for name in names]
-            table = table.take(pc.sort_indices(pa.Table.from_arrays(keys, names=names), order))
-        return table.rename_columns(self._layout.schema.names).cast(self._layout.schema.arrow)
+        return in_row_order(decode(rows, self._layout, self._interner), self._layout.schema)
+
+
+def _passing(rows: Int64s, weights: Int64s, tests: Int64s) -> Lanes:
+    """Of rows, each with more lanes than its own perhaps, and of some weight, those that pass tests."""
+    if not len(tests):
+        return rows, weights
+    places = np.empty(len(weights) + 1, np.int64)
+    places = places[: passing_rows(rows, tests, TRUE, places)]
+    return rows[places], weights[places]
+
+
+def in_row_order(columns: Sequence[pa.Array], schema: Schema) -> pa.Table:
+    """Rows of a schema, sorted by all their columns."""
+    names = [f"c{place}" for place in range(len(schema))]  # those of a view may repeat, these do not
+    rows = pa.Table.from_arrays(columns, names=names)
+    if names and rows.num_rows > 1:
+        keys = [to_bytes(column) if pa.types.is_list(column.type) else column for column in columns]
+        order = [(name, "ascending") for name in names]
+        rows = rows.take(pc.sort_indices(pa.Table.from_arrays(keys, names=names), order))
+    return named(rows, schema)
+
+
+def named(rows: pa.Table, schema: Schema) -> pa.Table:
+    """Rows under the names, and in the types, of a schema."""
+    renamed = rows.rename_columns(list(schema.names))
+    return renamed if renamed.schema.types == schema.arrow.types else renamed.cast(schema.arrow)

@@ -43,6 +43,7 @@ from sash.runtime.packing import DEAD_SCHEMA
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.scalar.failures import Failures
+from sash.scalar.nodes import Call
 from sash.sources.listing import list_files
 from sash.spark.answers import Answers
 from sash.spark.arenas import BEFORE_ALL, arenas_on_this_machine, remove_arenas_of, run_lock
@@ -325,6 +326,14 @@ class SparkHost:
         with self._explained(), self._between_batches:
             found = {name: self._live()[name].rows(self._ahead(name)) for name in names}
             return found, together([self._instants_of(view) for view in views if any(view.time) or not times])
+
+    def select(self, name: str, conditions: Sequence[Call]) -> tuple[list[pa.Array], Instants]:
+        """The columns of the rows of a view of which conditions on columns are true, in no order, and at which instant."""
+        view = self._view(name)
+        self._check_alive()
+        with self._explained(), self._between_batches:
+            live = self._live()[name]
+            return live.select(conditions, live.lanes(self._ahead(name))), self._instants_of(view)
 
     def has_begun(self, names: Sequence[str]) -> bool:
         """Whether a stream that one of these views reads has had a row; also if none reads any."""

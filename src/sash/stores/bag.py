@@ -7,6 +7,7 @@ import numpy as np
 from sash.deltas import Int64s, Layout
 from sash.kernels import bag as kernel
 from sash.kernels.answers import add_to_answer, tag_answers
+from sash.kernels.hashing import HALF
 from sash.kernels.prefetching import tag_rows
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table, table_length
@@ -71,13 +72,25 @@ class RowBag:
 
 
 class AnswerBag(RowBag):
-    """A bag that nobody looks into: rows come and go, and all of them are asked for now and then."""
+    """A bag that no operator looks into: rows come and go, and all of them, or those of a key, are asked for now and then."""
 
     def __init__(self, layout: Layout, scope: Scope, interner: Interner, key_columns: int | None = None) -> None:
         """So many first columns tell rows apart, if that is known."""
         super().__init__(layout, scope, interner)
         has_less = key_columns is not None and 0 < key_columns < len(layout.schema)
         self._tagged = layout.lanes[key_columns] if has_less and key_columns is not None else self._width
+        self.key_columns = key_columns if has_less else None  # by which rows can be found
+
+    def find(self, line: Int64s) -> tuple[Int64s, Int64s]:
+        """The rows, and their counts, that may have the key of a row: all that have it, perhaps others too."""
+        (tag,), last, places = self.tags(line).tolist(), len(self.table) - 1, []
+        slot = tag & last
+        while entry := int(self.table[slot]):
+            if entry >> 32 & HALF == tag:
+                places.append((entry & HALF) - 1)
+            slot = (slot + 1) & last
+        nodes = self.nodes[places]
+        return np.ascontiguousarray(nodes[:, : self._width]), nodes[:, self._width + kernel.COUNT]
 
     def add(self, rows: Int64s, weights: Int64s) -> None:
         """At most so many at a time that the bag, which makes room for all, need not be much larger than it will be."""

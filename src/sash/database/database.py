@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sash.database.answer import Answer, Rows
 from sash.database.explanation import Explanation
-from sash.database.instants import Instant, moment, moment_or_none
+from sash.database.instants import Instant, moment_or_none
 from sash.database.statements import StatementExecutor
 from sash.errors import SashError
 from sash.plan.statistics import Statistics
@@ -29,7 +29,7 @@ from sash.plan.streams import StreamSpec
 from sash.planner.choose import Choice
 from sash.planner.explain import Counts
 from sash.runtime.asking import Found
-from sash.runtime.instants import Instants
+from sash.runtime.instants import Instants, moment
 from sash.runtime.live import Net
 from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
@@ -63,7 +63,9 @@ class Host(Protocol):
 
     def select(self, name: str, conditions: Sequence[Call]) -> tuple[list[pa.Array], Instants]: ...
 
-    def has_begun(self, names: Sequence[str]) -> bool: ...
+    def answers_at(self, names: Sequence[str], instant: int) -> tuple[Mapping[str, pa.Table], Instants]: ...
+
+    def has_begun(self, names: Sequence[str], at: int | None = None) -> bool: ...
 
     def final_answer(self, name: str) -> tuple[pa.Table, Instants]: ...
 
@@ -252,6 +254,9 @@ class Database(StatementExecutor):
         """The answer of a SELECT over materialized views, tables and live windows, at one instant for all that it names: the
         latest at which one of them is. It is what a materialized view of the same text would hold, in the order of its ORDER BY.
 
+        `FROM view TIMESTAMP AS OF '2026-01-01 12:05:00'` asks for all that the query names as it was then, as far back as the
+        history of the views reaches (`connect(history=…)`, `CREATE MATERIALIZED VIEW … WITH (history = '7 DAYS') AS …`).
+
         Of a stream the rows are there that windows of running views hold. A question that needs more is refused, and says so.
         On Spark the rows of streams are elsewhere: ask views.
         """
@@ -408,8 +413,9 @@ class Database(StatementExecutor):
         with self._looking():
             if names:
                 host = self._running()
-                rows, instants = host.answers(names)
-                relations, has_begun = {**relations, **rows}, host.has_begun(names)
+                at = question.as_of
+                rows, instants = host.answers(names) if at is None else host.answers_at(names, at)
+                relations, has_begun = {**relations, **rows}, host.has_begun(names, at)
             if question.streams:
                 found = self._ask_windows(question, relations, instants if names and has_begun else None)
                 answer, instants = self.questions.presented(question, found.rows), found.instants

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sash.database.database import Database
-from sash.database.instants import Instant, moment, parse_instant
+from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
 from sash.database.questions import not_remembered
 from sash.database.replan import Replanner
@@ -29,7 +29,7 @@ from sash.runtime.asking import Found
 from sash.runtime.embedded import Changes, EmbeddedHost
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
 from sash.runtime.idle_clock import Present
-from sash.runtime.instants import Instants
+from sash.runtime.instants import Instants, moment
 from sash.runtime.live import Net
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.progress import Progress
@@ -260,6 +260,7 @@ class EmbeddedDatabase(Database):
         return self._seen if self._host is None else self._host.progress.rows
 
     def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
+        history = None if view.history is None else parse_history(view.history)
         self._creations += 1
         moment = self._creations if self._has_rows else 0
         placed = self.queries.place(
@@ -274,7 +275,11 @@ class EmbeddedDatabase(Database):
         if self._host is not None:
             new = {name: table.rows() for name, table in self._tables.items() if name in read}
             with self.turns.work():
+                if history is not None and replaces is None:
+                    self._host.keep_history(view.name, history)
                 self._host.add(placed, self._job, new, replaces)
+                if history is not None and replaces is not None:
+                    self._host.keep_history(view.name, history)
 
     def _view_dropped(self, name: str) -> None:
         self.queries.remove(name)
@@ -291,7 +296,8 @@ class EmbeddedDatabase(Database):
 
     def _running(self) -> EmbeddedHost:
         if self._host is None:
-            self._host = EmbeddedHost(self._job, self._arena, self._history)
+            asked = {view.name: parse_history(view.history) for view in self.materialized().values() if view.history is not None}
+            self._host = EmbeddedHost(self._job, self._arena, self._history, asked)
         return self._host
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:

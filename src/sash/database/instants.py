@@ -7,9 +7,8 @@ from datetime import time as time_of_day
 from typing import TypeAlias
 
 from sash.errors import SashError
+from sash.runtime.instants import EPOCH, moment
 from sash.schema import BEGINNING, END
-
-EPOCH = datetime(1970, 1, 1)
 
 Instant: TypeAlias = "str | int | datetime"  # "2024-05-01 12:00:00", "12:00:00", microseconds since 1970, or a datetime
 
@@ -31,10 +30,6 @@ def _parsed(text: str, day: int) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise SashError(f'"{text}" is not a timestamp', "write it as 2024-05-01 12:00:00 or 12:00:00") from None
-
-
-def moment(instant: int) -> datetime:
-    return EPOCH + timedelta(microseconds=instant)
 
 
 def moment_or_none(instant: int) -> datetime | None:

@@ -221,6 +221,8 @@ class SparkDatabase(Database):
             with reached(self._options["checkpoint"], self._options["output"]):
                 host = SparkHost(spark, job, self.base, **known, **self._options)  # type: ignore[arg-type]
             self._go_on_with(host, job)
+            for view in self.materialized().values():
+                _keep_history(host, view)
             self._host = host
             if not host.is_new:
                 self._tables.clear()  # what they hold by now, the checkpoint tells
@@ -329,6 +331,8 @@ class SparkDatabase(Database):
             self._declared.append(statement.source.sql)
 
     def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
+        if view.history is not None:
+            parse_history(view.history)  # an error if it says nothing
         if self._host is None:
             return
         self._must_remember()
@@ -344,7 +348,9 @@ class SparkDatabase(Database):
         tables = self._rows_of_new_ports(before, make(before))
         columns = ", ".join(map(quoted, view.plan.schema.names))
         how = "CREATE" if replaces is None else "CREATE OR REPLACE"
-        self._change(make, f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}) AS {view.sql}", tables)
+        kept = "" if view.history is None else f" WITH (history = '{parse_history(view.history)}')"
+        self._change(make, f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}){kept} AS {view.sql}", tables)
+        _keep_history(self._host, view)
         if replaces is not None:
             self.queries.remove(replaces)
         self.queries.add(placed, view.plan)
@@ -420,6 +426,11 @@ class SparkDatabase(Database):
     def _not_started(self, what: str) -> None:
         if self._host is not None:
             raise SashError(f"{what} while the job runs", "declare everything before start() or run()")
+
+
+def _keep_history(host: SparkHost, view: ViewDefinition) -> None:
+    if view.history is not None:
+        host.keep_history(view.name, parse_history(view.history))
 
 
 def _converted(spec: StreamSpec, rows: Any) -> pa.RecordBatch:

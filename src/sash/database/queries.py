@@ -104,7 +104,7 @@ class Queries:
         # What a view reads cannot change while the view is there.
         if match is None or known is None or catalog.views.get(known.name.lower()) is not known:
             return None
-        return replace(known, name=match.group(1))
+        return replace(known, name=match.group(1), history=None)
 
     def sharers(self, spec: Spec, name: str) -> list[str]:
         """The other views that use a part."""

@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from sash.database.answer import ordered
-from sash.database.instants import moment
 from sash.database.selection import Selection, selection_of
 from sash.errors import SashError
 from sash.operators.spec import Spec
@@ -21,6 +20,7 @@ from sash.planner.choose import choose
 from sash.planner.job import Job
 from sash.planner.placement import Expiry
 from sash.runtime.asking import Missing
+from sash.runtime.instants import moment
 from sash.runtime.live import Net
 from sash.runtime.one_shot import answer_over
 from sash.scalar.failures import Failures

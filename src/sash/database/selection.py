@@ -60,6 +60,8 @@ class Selection:
 def selection_of(question: Question) -> Selection | None:
     """A question as a selection, if it is one."""
     plan, chain = question.plan, list[Filter | Project]()
+    if question.as_of is not None:
+        return None
     if isinstance(plan, Top):
         if plan.partition or plan.numbered is not None:
             return None

@@ -23,7 +23,7 @@ import pyarrow as pa
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
 from sash.runtime.batch_log import BatchLog, Piece
-from sash.runtime.history_limit import DEFAULT_BYTES, History
+from sash.runtime.history_limit import DEFAULT_BYTES, History, longest
 from sash.runtime.lane_changes import LaneChanges, joined
 from sash.schema import BEGINNING
 
@@ -53,6 +53,11 @@ class ChangeLog(BatchLog):
         """A view that is new has no changes before this instant, or before its first one if that is earlier."""
         first = [int(instants(piece.batch)[0]) for piece in list(self._pieces)[:1]]
         self.complete_since = min([instant, *first])
+
+    def keep_more(self, history: History) -> None:
+        """Of those who ask for a history of one view, the longest has its way."""
+        self._history = longest(self._history, history)
+        self._bound = self._history.bytes
 
     def append(self, batch: Batch, size: int | None = None) -> None:
         if batch.num_rows:

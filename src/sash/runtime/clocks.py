@@ -180,8 +180,8 @@ class Clocks:
             lasts = {time: time.last if limit is None else limit for time in self._times.values()}
             self._end(lasts, facts.get("unread", ()))
         if facts.get("look"):
-            at = int(facts.get("at", BEGINNING))  # where several views are looked at: one instant for all
-            self._end({time: self._shown(max(time.now, at)) for time in self._times.values()}, ())
+            at = facts.get("at")  # where several views are looked at: one instant for all
+            self._end({time: self._shown(time.now if at is None else int(at)) for time in self._times.values()}, ())
         return bool(facts.get("end") or facts.get("look"))
 
     def knowledge(self) -> dict[str, dict[str, Any]]:

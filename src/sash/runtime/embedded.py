@@ -23,7 +23,7 @@ from sash.runtime.asking import Found, answer_in
 from sash.runtime.batch_log import BatchLog
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
-from sash.runtime.instants import Instants, together
+from sash.runtime.instants import Instants, check_kept, together
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import Lanes, Net, Shelf
@@ -46,10 +46,14 @@ SWEPT_AFTER = 1 << 12  # questions
 class EmbeddedHost:
     """Runs a job in this process."""
 
-    def __init__(self, job: Job, arena: Arena | None = None, history: History = DEFAULT) -> None:
+    def __init__(
+        self, job: Job, arena: Arena | None = None, history: History = DEFAULT,
+        histories: Mapping[str, History] | None = None,
+    ) -> None:
         self._arena = arena or Arena.anonymous()
         self.job = job
         self._history = history
+        self._histories = dict(histories or {})  # of views that say how much is kept of them
         self._shard = Shard(job, 1, 0, self._arena)
         self._orders: dict[str, int] = {}
         self._kept: dict[Spec, Kept] = {}
@@ -74,8 +78,14 @@ class EmbeddedHost:
         self._watch_streams()
 
     def _keep(self, view: View) -> Kept:
-        kept = self._kept[view.spec] = Kept(view, self._shelf, self._history)
+        kept = self._kept[view.spec] = Kept(view, self._shelf, self._histories.get(view.name, self._history))
         return kept
+
+    def keep_history(self, name: str, history: History) -> None:
+        """So much of the past of a view is kept, and of those that are computed with it; before it is added, or later."""
+        self._histories[name] = history
+        if name in self.views:
+            self.views[name].kept.changes.keep_more(history)
 
     def _watch_streams(self) -> None:
         for stream in self.job.streams:
@@ -93,6 +103,8 @@ class EmbeddedHost:
         if view.spec in self._kept:
             kept = self._kept[view.spec]
             twin = next(shown for shown in self.views.values() if shown.kept is kept)
+            if view.name in self._histories:
+                kept.changes.keep_more(self._histories[view.name])
             self.views[view.name] = ShownView(view, kept, twin.began, twin.complete_since)
             if replaces is not None:
                 self._shard.take_up(job)
@@ -116,6 +128,7 @@ class EmbeddedHost:
         gone = self.views.pop(name)
         heirs = [view for view in self.job.first_views if view.spec == gone.view.spec and view.name in self.views]
         self._by_name.pop(name, None)
+        self._histories.pop(name, None)
         self._by_name |= {heir.name: gone.kept for heir in heirs}
         if not heirs:
             self._kept.pop(gone.view.spec).close()
@@ -365,6 +378,18 @@ class EmbeddedHost:
         ahead = self._ahead(tuple(names), instants.now)
         return {name: self.views[name].kept.answer(ahead.get(self.views[name].view.spec, [])) for name in names}, instants
 
+    def answers_at(self, names: Sequence[str], instant: int) -> tuple[dict[str, pa.Table], Instants]:
+        """The same at an instant in the past: from changes that are kept, or, while it is open, from what is held."""
+        found, together = {}, self._together(names)
+        for name in names:
+            shown = self.views[name]
+            check_kept(name, instant, shown.kept.changes.kept_since, together.now)
+            if instant < self._together([name]).final_before:
+                found[name] = shown.kept.answer_at(instant)
+            else:
+                found[name] = shown.kept.answer(self._look((name,), instant).get(shown.view.spec, []))
+        return found, replace(together, now=instant)
+
     def select(self, name: str, conditions: Sequence[Call]) -> tuple[list[pa.Array], Instants]:
         """The columns of the rows of a view of which conditions on columns are true, in no order, and at which instant."""
         self._tidy()
@@ -405,22 +430,25 @@ class EmbeddedHost:
         known, times = self._instants, {self.views[name].view.time for name in names}
         return together([known[time] for time in times if any(time)] or [known[time] for time in times])
 
-    def has_begun(self, names: Sequence[str]) -> bool:
-        """Whether a stream that one of these views reads has had a row; also if none reads any."""
+    def has_begun(self, names: Sequence[str], at: int | None = None) -> bool:
+        """Whether a stream that one of these views reads has had a row, up to an instant; also if none reads any."""
         streams = {stream for name in names for stream in self.views[name].view.time if stream}
-        return not streams or any(self._shard.span(stream) is not None for stream in streams)
+        spans = [span for stream in streams if (span := self._shard.span(stream)) is not None]
+        return not streams or any(at is None or first <= at for first, _ in spans)
 
     def _ahead(self, names: tuple[str, ...], at: int) -> dict[Spec, list[pa.RecordBatch]]:
         """What is held is played through, up to an instant, in a fork of the state: what it changes. It is known until
         the next step."""
-        if names in self._ahead_seen:
-            return self._ahead_seen[names]
+        if names not in self._ahead_seen:
+            self._ahead_seen[names] = self._look(names, at)
+        return self._ahead_seen[names]
+
+    def _look(self, names: tuple[str, ...], at: int) -> dict[Spec, list[pa.RecordBatch]]:
         fork = self._arena.fork()
         shard = Shard(replace(self.job.only(*names), remembers=False), 1, 0, fork)
         ahead = shard.work(list(self._control({"look": 1, "at": at})))
         more = {view.view.spec: [view.whole(net)] for view, net in ahead.changes if len(net)}
         fork.close()
-        self._ahead_seen[names] = more
         return more
 
     def _control(self, facts: dict[str, Any], stream: str = "") -> Iterable[Packet]:

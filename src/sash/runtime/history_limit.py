@@ -62,6 +62,15 @@ ALL = History()
 NONE = History(bytes=0)
 
 
+def longest(one: History, other: History) -> History:
+    """The one that keeps more; a length of time is more than a size, as one who names it has a use for it."""
+    if one.is_all or other.is_all:
+        return ALL
+    if one.microseconds is not None or other.microseconds is not None:
+        return max((one, other), key=lambda history: history.microseconds or 0)
+    return max((one, other), key=lambda history: history.bytes or 0)
+
+
 def parse_history(asked: Asked) -> History:
     """What `connect(history=…)` and an option of a job mean."""
     if isinstance(asked, History):

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from sash.errors import SashError
 from sash.plan.times import Time
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
 from sash.schema import BEGINNING
 
+EPOCH = datetime(1970, 1, 1)
 INSTANTS = "instants"  # the name of what a shard tells of them
+
+
+def moment(instant: int) -> datetime:
+    return EPOCH + timedelta(microseconds=instant)
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,18 @@ class Instants:
 def together(instants: Sequence[Instants]) -> Instants:
     """Of several that are looked at as one: at the latest, and final as far as all are."""
     return Instants(max(one.now for one in instants), min(one.final_before for one in instants)) if instants else Instants()
+
+
+def check_kept(name: str, instant: int, since: int, now: int) -> None:
+    """An error for an instant of a view that has not come, or of which nothing is known any more."""
+    if instant > now:
+        when = f"at {moment(now)}" if now > BEGINNING else "before its first row"
+        raise SashError(f'view "{name}" is {when}: {moment(instant)} has not come', "ask for an earlier instant")
+    if instant < since - 1:
+        raise SashError(
+            f'the history of view "{name}" is kept since {moment(since)}: it cannot be asked AS OF {moment(instant)}',
+            "ask for a later one, or keep more: CREATE MATERIALIZED VIEW … WITH (history = '7 DAYS') AS …, or connect(history=…)",
+        )
 
 
 def instants_packet(shard: int, instants: Mapping[Time, Instants]) -> Packet:

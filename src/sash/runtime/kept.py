@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.deltas import Delta, Int64s
 from sash.planner.job import View
-from sash.runtime.change_log import ChangeLog
+from sash.runtime.change_log import ChangeLog, instants
 from sash.runtime.history_limit import History
 from sash.runtime.lane_changes import ChangeWriter, LaneChanges
 from sash.runtime.live import NO_LANES, Lanes, LiveView, Net, Shelf
@@ -49,6 +51,10 @@ class Kept:
         """All changes added up; `more` are looked at, not kept."""
         self.changes.add_all()
         return self._live.rows(more)
+
+    def answer_at(self, instant: int) -> pa.Table:
+        """As it was at an instant that is final, and since which all changes are kept."""
+        return self.answer(undone(self.changes.kept()[0], instant))
 
     def ahead(self, more: Iterable[Net]) -> Lanes:
         """Changes that are looked at, for `select`; good until the next step."""
@@ -93,3 +99,14 @@ class UnreadChanges:
     def is_over(self) -> bool:
         shown = self._views.get(self._name)
         return shown is None or shown.kept is not self._kept
+
+
+def undone(changes: Iterable[pa.RecordBatch], instant: int) -> list[Net]:
+    """What takes back all changes after an instant: the columns of the view, then the weight."""
+    found: list[Net] = []
+    for batch in changes:
+        later = batch.slice(int(np.searchsorted(instants(batch), instant, side="right")))
+        if later.num_rows:
+            weights = pc.negate(later.column(0).cast(pa.int64()))
+            found.append(pa.RecordBatch.from_arrays([*later.columns[2:], weights], names=[*later.schema.names[2:], "_weight"]))
+    return found

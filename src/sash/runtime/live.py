@@ -68,7 +68,7 @@ class LiveView:
         """Take net changes in."""
         with self._lock:
             self._interner.sweep()
-            self._add(net, 1)
+            self._bag.add(*self._encoded(net))
 
     def add_lanes(self, rows: Int64s, weights: Int64s) -> None:
         """The same, of changes whose strings are those of the shelf."""
@@ -90,10 +90,8 @@ class LiveView:
     def lanes(self, more: Iterable[Net]) -> Lanes:
         """Changes that are looked at, for `select`; good until the strings of the shelf are next swept."""
         with self._lock:
-            encoded = [self._encoded(net) for net in more]
-        if not encoded:
-            return NO_LANES
-        return np.concatenate([rows for rows, _ in encoded]), np.concatenate([weights for _, weights in encoded])
+            encoded = [self._encoded(net) for net in more if net.num_rows]
+        return _joined(encoded) if encoded else NO_LANES
 
     def select(self, conditions: Sequence[Call], ahead: Lanes = NO_LANES) -> list[pa.Array]:
         """The columns of the rows of which all conditions on columns are true (`operators/filter/conditions.py` says which can
@@ -132,20 +130,17 @@ class LiveView:
 
     @contextmanager
     def _with(self, ahead: Sequence[Net]) -> Iterator[None]:
-        """As it would be with these changes; whatever happens meanwhile, they are gone after it."""
-        added: list[Net] = []
+        """As it would be with these changes, whose order does not matter; whatever happens meanwhile, they are gone after it."""
+        encoded = [self._encoded(net) for net in ahead if net.num_rows]
+        if not encoded:
+            yield
+            return
+        rows, weights = self._netted(*_joined(encoded))
+        self._bag.add(rows, weights)
         try:
-            for net in ahead:
-                self._add(net, 1)
-                added.append(net)
             yield
         finally:
-            for net in added:
-                self._add(net, -1)
-
-    def _add(self, net: Net, sign: int) -> None:
-        rows, weights = self._encoded(net)
-        self._bag.add(rows, sign * weights)
+            self._bag.add(rows, -weights)
 
     def _encoded(self, net: Net) -> Lanes:
         arrays = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in net.columns]
@@ -155,6 +150,10 @@ class LiveView:
 
     def _table(self, rows: Int64s) -> pa.Table:
         return in_row_order(decode(rows, self._layout, self._interner), self._layout.schema)
+
+
+def _joined(parts: Sequence[Lanes]) -> Lanes:
+    return np.concatenate([rows for rows, _ in parts]), np.concatenate([weights for _, weights in parts])
 
 
 def _passing(rows: Int64s, weights: Int64s, tests: Int64s) -> Lanes:

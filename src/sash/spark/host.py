@@ -35,7 +35,8 @@ from sash.planner.lookback import horizon
 from sash.planner.read_plan import Code
 from sash.runtime.history_limit import ALL, DEFAULT
 from sash.runtime.history_limit import History as HistoryLimit
-from sash.runtime.instants import Instants, together, told_instants
+from sash.runtime.instants import Instants, check_kept, moment, together, told_instants
+from sash.runtime.kept import undone
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet, changes_schema
@@ -335,8 +336,34 @@ class SparkHost:
             live = self._live()[name]
             return live.select(conditions, live.lanes(self._ahead(name))), self._instants_of(view)
 
-    def has_begun(self, names: Sequence[str]) -> bool:
-        """Whether a stream that one of these views reads has had a row; also if none reads any."""
+    def answers_at(self, names: Sequence[str], instant: int) -> tuple[dict[str, pa.Table], Instants]:
+        """The same at an instant in the past that is final, from the changes in the outputs."""
+        views, found = [self._view(name) for name in names], {}
+        self._check_alive()
+        with self._explained(), self._between_batches:
+            live = self._live()
+            for view in views:
+                own = self._instants_of(view)
+                kept = self.ledger.manifest.kept(output_name(view.name, Cargo.CHANGES)).complete_from
+                check_kept(view.name, instant, own.final_before if kept is None else kept, own.now)
+                if instant >= own.final_before:
+                    raise SashError(
+                        f'on Spark, view "{view.name}" is final before {moment(own.final_before)}: {moment(instant)} is open',
+                        "ask for an earlier instant, or leave AS OF out",
+                    )
+                found[view.name] = live[view.name].rows(undone(self._changes_of(view), instant))
+        return found, together([replace(self._instants_of(view), now=instant) for view in views if any(view.time)])
+
+    def _changes_of(self, view: View) -> Iterator[pa.RecordBatch]:
+        """All that are kept, as they are on record."""
+        changelog, schema = self.ledger.changelog(output_name(view.name, Cargo.CHANGES)), changes_schema(view.schema)
+        for piece in changelog.pieces(None, self.ledger.manifest.batch):
+            if not piece.is_answer:
+                yield from changelog.read(piece, schema)
+
+    def has_begun(self, names: Sequence[str], at: int | None = None) -> bool:
+        """Whether a stream has had a row; also if none of these views reads any. Of an instant in the past, whether one of the
+        views has held something by then."""
         return not any(any(self._view(name).time) for name in names) or self.progress.event_time is not None
 
     def final(self, name: str) -> pa.Table:
@@ -359,6 +386,10 @@ class SparkHost:
         with self._between_batches:
             since = self.ledger.manifest.kept(output_name(name, Cargo.CHANGES)).complete_from
             return self._instants_of(view).final_before if since is None else since
+
+    def keep_history(self, name: str, history: HistoryLimit) -> None:
+        """So much of the past of a view is kept, in the outputs."""
+        self._tidying.histories[output_name(name, Cargo.CHANGES)] = history
 
     def changes(self, name: str) -> DataFrame:
         """The changelog of a view, as a streaming DataFrame."""

@@ -24,6 +24,7 @@ class ViewDefinition:
     sql: str
     is_materialized: bool
     reads: frozenset[str] = frozenset()  # names, in lower case, of what the query names
+    history: str | None = None  # how much of its past is kept, if it says so: WITH (history = '7 DAYS')
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ def stream(cursor: Cursor, name: Name) -> StreamSpec:
     schema = _columns(cursor)
     time = _time(cursor, name, schema)
     idle = duration(cursor) if cursor.accept("IDLE", "AFTER") else None
-    options = _options(cursor)
-    return StreamSpec(name.text, schema, time.stamp, time.column, time.delay, idle, options=options)
+    return StreamSpec(name.text, schema, time.stamp, time.column, time.delay, idle, options=options(cursor))
 
 
 def table(cursor: Cursor, name: Name) -> StreamSpec:
@@ -40,10 +39,10 @@ def table(cursor: Cursor, name: Name) -> StreamSpec:
         updates = Updates.NON_RETROACTIVE
     elif cursor.accept("RETROACTIVE"):
         updates = Updates.RETROACTIVE
-    options = _options(cursor)
+    said = options(cursor)
     if updates is None:  # a file stands as it is; what comes through statements can change
-        updates = Updates.NEVER if "path" in dict(options) else Updates.RETROACTIVE
-    return StreamSpec(name.text, schema, is_table=True, updates=updates, options=options)
+        updates = Updates.NEVER if "path" in dict(said) else Updates.RETROACTIVE
+    return StreamSpec(name.text, schema, is_table=True, updates=updates, options=said)
 
 
 def aggregate(cursor: Cursor, source: Source, or_replace: bool) -> CreateAggregate:
@@ -110,18 +109,19 @@ def _timestamp_column(column: Name, stream_name: Name, schema: Schema) -> int:
     return place
 
 
-def _options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+def options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+    """What WITH (...) says, if it is there."""
     if not cursor.accept("WITH"):
         return ()
     cursor.expect("(")
-    options = dict([_option(cursor)])
+    found = dict([_option(cursor)])
     while cursor.accept(","):
         key, value = _option(cursor)
-        if key in options:
+        if key in found:
             raise fault(cursor.last, f'the option "{key}" is given twice')
-        options[key] = value
+        found[key] = value
     cursor.expect(")")
-    return tuple(options.items())
+    return tuple(found.items())
 
 
 def _option(cursor: Cursor) -> tuple[str, str]:

@@ -43,11 +43,21 @@ def _create_view(statement: CreateView, catalog: Catalog) -> None:
     plan = with_own_time(bound) if statement.is_materialized else bound  # any other is text: it has its readers' time
     query = statement.query
     reads = frozenset(table.name.lower() for table in references(query.tree))
-    view = ViewDefinition(statement.name.text, plan, query.source.sql, statement.is_materialized, reads)
+    view = ViewDefinition(statement.name.text, plan, query.source.sql, statement.is_materialized, reads, _history(statement))
     if statement.or_replace:
         catalog.replace(view)
     else:
         catalog.add(view)
+
+
+def _history(statement: CreateView) -> str | None:
+    """The only option that a view has."""
+    for key, _ in statement.options:
+        if key != "history":
+            raise fault(statement.name, f'a view has no option "{key}"', "options are: history")
+        if not statement.is_materialized:
+            raise fault(statement.name, "a view that is not kept has no history", "create it with CREATE MATERIALIZED VIEW")
+    return dict(statement.options).get("history")
 
 
 def _create_macro(statement: CreateAggregate, catalog: Catalog) -> bool:

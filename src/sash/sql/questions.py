@@ -2,6 +2,7 @@
 
     SELECT … FROM v, t ORDER BY n      v, a materialized view, is read like a table: it has its rows already
     SELECT … FROM w                    w, a plain view, is text: what it reads is read
+    … FROM v TIMESTAMP AS OF '…'       all that the query names, as it was at that instant
     ORDER BY without LIMIT             orders what is shown; what it names beside the select list is cut off at the end
 """
 
@@ -21,9 +22,9 @@ from sash.scalar.nodes import Column
 from sash.schema import Schema
 from sash.sql.bind import bind
 from sash.sql.bind.projections import columns
-from sash.sql.catalog import Catalog, ViewDefinition
+from sash.sql.catalog import Catalog, ViewDefinition, kind_of
 from sash.sql.references import references
-from sash.sql.syntax.parse import parse_query_text
+from sash.sql.syntax.parse import parse_query_text, timestamp
 from sash.sql.syntax.statements import ParsedQuery
 from sash.sql.syntax.text_positions import Name, Place, fault, within
 
@@ -41,6 +42,7 @@ class Question:
     tables: tuple[StreamSpec, ...]
     streams: tuple[StreamSpec, ...]
     whole: frozenset[str]  # the streams of which it needs every row that ever came
+    as_of: int | None = None  # the instant of TIMESTAMP AS OF
 
     @property
     def schema(self) -> Schema:
@@ -58,16 +60,20 @@ def bind_question(query: ParsedQuery, catalog: Catalog) -> Question:
     if query.emit is not None:
         with within(query.source.text):
             raise fault(query.tree, "EMIT EVERY says when changes come, and an answer has none", "leave it out")
-    here = _as_relations(query.tree, catalog)
-    plan = bind(replace(query, tree=_ordered(query.tree)), here)
+    with within(query.source.text):
+        tree, as_of = _at_one_instant(query.tree)
+    here = _as_relations(tree, catalog)
+    plan = bind(replace(query, tree=_ordered(tree)), here)
     read = {scan.name: scan for scan in scans(plan)}
     views = tuple(view for name in read if (view := catalog.views.get(name.lower())) is not None)
     known = [spec for name in read if (spec := catalog.streams.get(name.lower())) is not None]
     streams = tuple(spec for spec in known if not spec.is_table)
     _check_views_are_relations(plan, views)
+    if as_of is not None:
+        _check_past_is_known(known)
     plan = with_own_time(over_scans(plan, _as_it_is_now))
     order, shown, plan = _taken_apart(plan)
-    return Question(plan, order, shown, views, tuple(spec for spec in known if spec.is_table), streams, _read_whole(plan))
+    return Question(plan, order, shown, views, tuple(spec for spec in known if spec.is_table), streams, _read_whole(plan), as_of)
 
 
 def _read_whole(plan: Plan) -> frozenset[str]:
@@ -77,6 +83,34 @@ def _read_whole(plan: Plan) -> frozenset[str]:
 
 def _is_unbounded(part: Plan) -> bool:
     return isinstance(part, Window) and part.shape == UNBOUNDED
+
+
+def _at_one_instant(tree: exp.Query) -> tuple[exp.Query, int | None]:
+    """The query without TIMESTAMP AS OF, and the instant: written once or often, it is that of all that the query names."""
+    plain, found = tree.copy(), dict[int, exp.Expr]()
+    for table in plain.find_all(exp.Table):
+        version = table.args.get("version")
+        if version is not None:
+            found[_instant(version, table)] = table
+            table.set("version", None)
+    if len(found) > 1:
+        other = [*found.values()][-1]
+        raise fault(other, "a query is answered at one instant, and this names another", "write one AS OF for all")
+    return plain, next(iter(found), None)
+
+
+def _instant(version: exp.Expr, table: exp.Table) -> int:
+    """Of TIMESTAMP AS OF, which sqlglot tells from other versions."""
+    written = version.expression
+    if version.name != "TIMESTAMP" or version.args.get("kind") != "AS OF" or not isinstance(written, exp.Literal):
+        raise fault(table, f'this version of "{table.name}" cannot be asked for', "write TIMESTAMP AS OF '2024-05-01 12:00:00'")
+    return timestamp(written.name, table)
+
+
+def _check_past_is_known(read: Iterable[StreamSpec]) -> None:
+    for spec in read:
+        message = f'of {kind_of(spec)} "{spec.name}" no history is kept'
+        raise fault(None, message, "create a materialized view of it, and ask that one AS OF")
 
 
 def _as_it_is_now(scan: Scan) -> Scan:

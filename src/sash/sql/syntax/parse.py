@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.deep import deeply
@@ -115,9 +116,10 @@ class _Statement:
         if_not_exists = self.cursor.accept("IF", "NOT", "EXISTS")
         name = self.cursor.name("the name of a view")
         columns = self._column_names()
+        options = declarations.options(self.cursor)
         self.cursor.expect("AS")
         query = self._query()
-        return CreateView(self.source, name, columns, query, is_materialized, if_not_exists, or_replace)
+        return CreateView(self.source, name, columns, query, is_materialized, if_not_exists, or_replace, options)
 
     def _column_names(self) -> tuple[Name, ...]:
         if not self.cursor.accept("("):
@@ -192,12 +194,17 @@ class _Statement:
 
 
 def _instant(cursor: Cursor) -> int:
-    """Take a timestamp in quotes; a zone other than UTC is converted."""
+    """Take a timestamp in quotes."""
     written = cursor.string("a timestamp in quotes")
+    return timestamp(written, cursor.last)
+
+
+def timestamp(written: str, where: Token | exp.Expr) -> int:
+    """An instant in microseconds; a zone other than UTC is converted."""
     try:
         moment = datetime.fromisoformat(written.strip())
     except ValueError:
-        raise fault(cursor.last, f'"{written}" is not a timestamp', "write it as '2024-05-01 12:00:00'") from None
+        raise fault(where, f'"{written}" is not a timestamp', "write it as '2024-05-01 12:00:00'") from None
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -52,6 +52,7 @@ class CreateView:
     is_materialized: bool
     if_not_exists: bool
     or_replace: bool
+    options: tuple[tuple[str, str], ...] = ()  # of WITH (...), keys in lower case
 
 
 @dataclass(frozen=True)

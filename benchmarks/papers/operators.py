@@ -30,7 +30,8 @@ from benchmarks.papers.specs import (
 from benchmarks.papers.store import BucketLog, ChainedLists, ScannedList
 from sash.deltas import Delta, Int64s
 from sash.kernels.pairs import LEFT, RIGHT
-from sash.operators.join.operator import Join, Side, pair_shape
+from sash.operators.join.operator import Join
+from sash.operators.join.sides import Side, pair_shape
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.output_chunks import OutputChunks
 

@@ -9,15 +9,31 @@ Counts may be negative between two changes of one instant; a node is there while
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from sash.kernels.bundles import Line, Lines
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, insert_entry, remove_entry, tag_of
 from sash.kernels.prefetching import look_ahead
 from sash.kernels.rows import copy_row
 
 Int64s = npt.NDArray[np.int64]
+
+
+class KeyedNodes(NamedTuple):
+    """What a keyed bag is made of; `lanes` are all of its rows, `key_lanes` those of the key."""
+
+    registers: Line
+    table: Line
+    key_table: Line
+    nodes: Lines
+    free: Line
+    lanes: Line
+    key_lanes: Line
+
 
 # Registers: nodes ever used, nodes on the free stack, nodes in the bag.
 USED, FREED, LIVE = 0, 1, 2
@@ -88,15 +104,13 @@ def change_counts(
 
 
 @kernel
-def change_keyed(
-    rows: Int64s, i: int, weight: int, lanes: Int64s, key_lanes: Int64s, registers: Int64s, table: Int64s, key_table: Int64s,
-    nodes: Int64s, free: Int64s,
-) -> None:
+def change_keyed(rows: Int64s, i: int, weight: int, bag: KeyedNodes) -> None:
     """Add one row with its weight to a keyed bag.
 
     The newest node of a key heads its chain (PREVIOUS is NOBODY) and is what the key table names.
     """
-    width = rows.shape[1]
+    registers, table, key_table, nodes, free = bag.registers, bag.table, bag.key_table, bag.nodes, bag.free
+    lanes, key_lanes, width = bag.lanes, bag.key_lanes, rows.shape[1]
     tag = tag_of(hash_lanes(rows, i, lanes))
     slot = find_node(rows, i, lanes, tag, table, nodes, lanes)
     if table[slot] == 0:

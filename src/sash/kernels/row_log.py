@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from sash.kernels.bundles import Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
 from sash.kernels.rows import copy_row
@@ -18,11 +21,21 @@ EXPIRY, WEIGHT, PREVIOUS, HASH, EXTRA = 0, 1, 2, 3, 4  # lanes of a line after t
 NOBODY = -1
 
 
+class Log(NamedTuple):
+    """What a log is made of (`stores/row_log.py` draws it)."""
+
+    registers: Line
+    lines: Lines
+    table: Line
+
+
+open_log = opened(Log)
+
+
 @inlined
-def enter_log(
-    rows: Int64s, i: int, expiry: int, weight: int, hash_: int, registers: Int64s, lines: Int64s, table: Int64s
-) -> None:
+def enter_log(rows: Int64s, i: int, expiry: int, weight: int, hash_: int, log: Log) -> None:
     """Add a row at the end of a log and make it the newest of its bucket."""
+    registers, lines, table = log.registers, log.lines, log.table
     width, bucket, line = rows.shape[1], hash_ & (len(table) - 1), registers[TAIL] & (len(lines) - 1)
     copy_row(rows, i, lines, line)
     lines[line, width + EXPIRY], lines[line, width + WEIGHT] = expiry, weight
@@ -32,8 +45,10 @@ def enter_log(
 
 
 @kernel
-def forget_expired(now: int, width: int, registers: Int64s, lines: Int64s, table: Int64s) -> None:
+def forget_expired(now: int, width: int, record: Int64s) -> None:
     """Move the rows that are alive at `now` together and chain them anew."""
+    log = open_log(record)
+    registers, lines, table = log.registers, log.lines, log.table
     mask, live = len(lines) - 1, registers[OLDEST]
     for bucket in range(len(table)):
         table[bucket] = 0
@@ -58,40 +73,41 @@ def pass_expired(now: int, width: int, registers: Int64s, lines: Int64s) -> None
 
 
 @inlined
-def first_alive(row: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
-    mask = len(lines) - 1
-    while row >= oldest and lines[row & mask, width + EXPIRY] <= now:
-        row = lines[row & mask, width + PREVIOUS]
+def first_alive(row: int, now: int, width: int, log: Log) -> int:
+    mask, oldest = len(log.lines) - 1, log.registers[OLDEST]
+    while row >= oldest and log.lines[row & mask, width + EXPIRY] <= now:
+        row = log.lines[row & mask, width + PREVIOUS]
     return row if row >= oldest else NOBODY
 
 
 @inlined
-def newest_alive(hash_: int, now: int, width: int, oldest: int, lines: Int64s, table: Int64s) -> int:
+def newest_alive(hash_: int, now: int, width: int, log: Log) -> int:
     """The newest row alive in a bucket; expired ones before it are cut off, once for all."""
-    bucket = hash_ & (len(table) - 1)
-    newest = table[bucket] - 1
-    row = first_alive(newest, now, width, oldest, lines)
+    bucket = hash_ & (len(log.table) - 1)
+    newest = log.table[bucket] - 1
+    row = first_alive(newest, now, width, log)
     if row != newest:
-        table[bucket] = row + 1
+        log.table[bucket] = row + 1
     return row
 
 
 @inlined
-def next_alive(row: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
+def next_alive(row: int, now: int, width: int, log: Log) -> int:
     """The next one alive in a bucket; expired ones in between are cut out."""
-    line = row & (len(lines) - 1)
-    following = lines[line, width + PREVIOUS]
-    alive = first_alive(following, now, width, oldest, lines)
+    line = row & (len(log.lines) - 1)
+    following = log.lines[line, width + PREVIOUS]
+    alive = first_alive(following, now, width, log)
     if alive != following:
-        lines[line, width + PREVIOUS] = alive
+        log.lines[line, width + PREVIOUS] = alive
     return alive
 
 
 @inlined
-def look_ahead(hashes: Int64s, i: int, width: int, own_table: Int64s, table: Int64s, lines: Int64s) -> None:
-    """Ask for the buckets of later rows, and for the first two rows that the other side has in them."""
+def look_ahead(hashes: Int64s, i: int, count: int, width: int, own_table: Int64s, log: Log) -> None:
+    """Ask for the buckets of later ones of so many rows, and for the first two rows that the other side has in them."""
+    table, lines = log.table, log.lines
     last, mask = len(table) - 1, len(lines) - 1
-    if i + FAR < len(hashes):
+    if i + FAR < count:
         prefetch(own_table, hashes[i + FAR] & (len(own_table) - 1))
         prefetch(table, hashes[i + FAR] & last)
         prefetch(lines, (table[hashes[i + NEAR] & last] - 1) & mask)

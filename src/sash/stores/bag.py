@@ -7,6 +7,7 @@ import numpy as np
 from sash.deltas import Int64s, Layout
 from sash.kernels import bag as kernel
 from sash.kernels.answers import add_to_answer, tag_answers
+from sash.kernels.bundles import Bundle
 from sash.kernels.hashing import HALF
 from sash.kernels.prefetching import tag_rows
 from sash.stores.arena import Scope
@@ -112,13 +113,18 @@ class KeyedBag(RowBag):
 
     def __init__(self, layout: Layout, key_lanes: Int64s, scope: Scope, interner: Interner, more: int = 0) -> None:
         super().__init__(layout, scope, interner, more)
-        self.key_lanes = key_lanes
         self.key_table = scope.array("key table", 2 * FIRST_ROOM)
+        self.bundle = Bundle(
+            kernel.KeyedNodes, self.registers, self.table, self.key_table, self.nodes, self.free, self.lanes, key_lanes
+        )
 
     def reserve(self, extra: int) -> None:
+        nodes, table = self.nodes, self.table
         super().reserve(extra)
         if len(self.key_table) < len(self.table):
             self.key_table = self._grow_table("key table", self.key_table, len(self.table) // 2 - 1)
+        if self.nodes is not nodes or self.table is not table:
+            self.bundle.replace(table=self.table, key_table=self.key_table, nodes=self.nodes, free=self.free)
 
 
 class TwoSidedBag(RowBag):

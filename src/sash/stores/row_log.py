@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Int64s, Layout
-from sash.kernels.row_log import EXPIRY, EXTRA, OLDEST, TAIL, forget_expired, pass_expired
+from sash.kernels.bundles import Bundle
+from sash.kernels.row_log import EXPIRY, EXTRA, OLDEST, TAIL, Log, forget_expired, pass_expired
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
@@ -34,6 +35,7 @@ class RowLog:
         self.registers = scope.array("registers", self.REGISTERS)
         self.lines = scope.array("lines", (FIRST_ROOM, layout.width + self.EXTRA))
         self.table = scope.array("table", self._table_room(FIRST_ROOM))
+        self.bundle = self._bundle()
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._held(), lanes))
 
@@ -65,11 +67,15 @@ class RowLog:
             room = 1 << (wanted - 1).bit_length()
             self.lines, self.table = self._scope.resize("lines", room), self._scope.resize("table", self._table_room(room))
             self.lines[self._places()] = held
+            self.bundle.replace(lines=self.lines, table=self.table)
         self._forget(now)
+
+    def _bundle(self) -> Bundle:
+        return Bundle(Log, self.registers, self.lines, self.table)
 
     def _forget(self, now: int) -> None:
         """Rows that are alive come together, in their buckets."""
-        forget_expired(now, self._width, self.registers, self.lines, self.table)
+        forget_expired(now, self._width, self.bundle.record)
 
     def _table_room(self, room: int) -> int:
         """How many buckets there are for so many lines."""

@@ -15,7 +15,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s, Layout
 from sash.operators.as_of import kernels as kernel
 from sash.operators.as_of.spec import AsOfSpec
-from sash.operators.join.operator import Side
+from sash.operators.join.sides import Side
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.orders import row_order

@@ -19,13 +19,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta
-from sash.kernels.pairs import LEFT, RIGHT
+from sash.kernels.bundles import Bundle
 from sash.operators.expiry.expire import ExpireByCalendar, ExpireInOrder
 from sash.operators.expiry.kernels import messages as kernel
-from sash.operators.expiry.kernels.message_join import join_announced
+from sash.operators.expiry.kernels.message_join import AnnouncedJoin, join_announced
 from sash.operators.expiry.message_stores import InstantHeap, InstantList, NoInstants, PairLog
 from sash.operators.expiry.spec import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
-from sash.operators.join.operator import Join, Side, pair_shape
+from sash.operators.join.operator import Join
+from sash.operators.join.sides import Sides
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.output_chunks import OutputChunks
 from sash.plan.patterns import Pattern
@@ -72,6 +73,8 @@ class MessageJoin(Join):
         super().__init__(spec, context)
         is_in_order = spec.left.pattern is Pattern.WEAKEST and spec.right.pattern is Pattern.WEAKEST
         self._joined = (NoInstants if is_in_order else InstantHeap)(context.scope.scope("joined"), merges=spec.merges)
+        logs = [log.bundle for log in self._logs]
+        self._bundle = Bundle(AnnouncedJoin, self._sides.bundle, *logs, self._joined.registers, self._joined.instants)
 
     @property
     def kept(self) -> int:
@@ -87,16 +90,14 @@ class MessageJoin(Join):
         l_log.reserve(len(left), reached)
         r_log.reserve(len(right), reached)
         self._joined.reserve(len(l_log) + len(r_log) + len(left) + len(right))
-        l_hashes, r_hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
-        cursor = np.zeros(3, np.int64)
-        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+        self._bundle.replace(heap=self._joined.instants)
+        self._sides.start(len(left), len(right))
+        while not self._sides.is_done:
             out = pieces.next()
             out.add(
                 join_announced(
-                    left.rows, left.ts, left.expiry, left.weight, l_hashes, right.rows, right.ts, right.expiry, right.weight,
-                    r_hashes, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor,
-                    l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table,
-                    self._joined.registers, self._joined.instants, *out.room,
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight,
+                    self._bundle.record, *out.room,
                 )
             )
 
@@ -106,10 +107,11 @@ class MessageLookup(Timeless):
 
     def __init__(self, spec: MessageLookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._shape = pair_shape(spec)
-        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
-        self._table = KeyedBag(spec.right.layout, self._right.lanes, context.scope, context.interner)
+        self._sides = Sides(spec, spec.left_keys, spec.right_keys)
+        self._table = KeyedBag(spec.right.layout, self._sides.right.lanes, context.scope, context.interner)
         self._joined = InstantHeap(context.scope.scope("joined"), merges=spec.merges)
+        joined = self._joined.registers, self._joined.instants
+        self._bundle = Bundle(kernel.AnnouncedLookup, self._sides.bundle, self._table.bundle, *joined)
 
     @property
     def kept(self) -> int:
@@ -118,17 +120,17 @@ class MessageLookup(Timeless):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         self.probes += int(np.count_nonzero(left.weight))
-        table, joined = self._table, self._joined
-        table.reserve(len(right))
-        joined.reserve(len(left))
-        cursor, pieces = np.zeros(3, np.int64), OutputChunks(self.layout.width, len(left), expires=True)
-        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+        self._table.reserve(len(right))
+        self._joined.reserve(len(left))
+        self._bundle.replace(heap=self._joined.instants)
+        self._sides.start(len(left), len(right))
+        pieces = OutputChunks(self.layout.width, len(left), expires=True)
+        while not self._sides.is_done:
             out = pieces.next()
             out.add(
                 kernel.look_up_announced(
-                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._left.lanes,
-                    self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers,
-                    table.table, table.key_table, table.nodes, table.free, joined.registers, joined.instants, *out.room,
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._bundle.record,
+                    *out.room,
                 )
             )
         return pieces.delta()

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Int64s
-from sash.operators.join.kernels.leaving import join_leaving
+from sash.kernels.bundles import Bundle
+from sash.operators.join.kernels.leaving import LeavingSides, Moves, join_leaving
 from sash.operators.join.merging_log import MergingLog
-from sash.operators.join.operator import Side, in_slices
+from sash.operators.join.operator import in_slices
+from sash.operators.join.sides import Sides
 from sash.operators.join.spec import LeavingJoinSpec
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
@@ -29,17 +31,16 @@ class LeavingJoin(Operator):
     def __init__(self, spec: LeavingJoinSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         scope, interner = context.scope, context.interner
-        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
         self._logs = (
             MergingLog(spec.left.layout, scope.scope("left"), interner),
             MergingLog(spec.right.layout, scope.scope("right"), interner),
         )
         self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
-        self._lanes, self._bits = _moves(spec)
         layouts = (spec.left.layout, spec.right.layout, spec.layout)
-        self._shape = np.array([(layout.values, layout.width) for layout in layouts], np.int64).ravel()
-        self._yield = FanoutEstimate()
-        self._met = np.empty(MET, np.int64)
+        shape = np.array([(layout.values, layout.width) for layout in layouts], np.int64).ravel()
+        self._sides, self._yield = Sides(spec, spec.left_keys, spec.right_keys, shape), FanoutEstimate()
+        moves = Bundle(Moves, *_moves(spec), np.empty(MET, np.int64))
+        self._bundle = Bundle(LeavingSides, self._sides.bundle, *(log.bundle for log in self._logs), moves)
 
     @property
     def kept(self) -> int:
@@ -69,27 +70,20 @@ class LeavingJoin(Operator):
         (left_log, right_log), reached = self._logs, self._reached.item()
         left_log.reserve(len(left.ts), reached)
         right_log.reserve(len(right.ts), reached)
-        hashes, cursor = (self._left.hashes(left.rows), self._right.hashes(right.rows)), np.zeros(3, np.int64)
+        self._sides.start(len(left.ts), len(right.ts))
         while True:
             out = pieces.next()
-            out.add(self._join(left, right, hashes, until, cursor, *out.room))
+            rows, ts, _, weight = out.room
+            out.add(
+                join_leaving(
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight, until,
+                    self._bundle.record, rows, ts, weight,
+                )
+            )
             if not out.is_full:
                 break
         self._reached[0] = until - 1
         self.probes += 2 * came + before - self.kept
-
-    def _join(
-        self, left: Delta, right: Delta, hashes: tuple[Int64s, Int64s], now: int, cursor: Int64s, rows: Int64s, ts: Int64s,
-        _: Int64s, weight: Int64s,
-    ) -> int:
-        l_log, r_log = self._logs
-        count: int = join_leaving(
-            left.rows, left.ts, left.expiry, left.weight, hashes[0], right.rows, right.ts, right.expiry, right.weight, hashes[1],
-            now, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, l_log.whole, r_log.whole, self._lanes,
-            self._bits, self._shape, cursor, l_log.registers, l_log.lines, l_log.table, l_log.copies, r_log.registers,
-            r_log.lines, r_log.table, r_log.copies, l_log.jumps, r_log.jumps, self._met, rows, ts, weight,
-        )
-        return count
 
 
 def _moves(spec: LeavingJoinSpec) -> tuple[Int64s, Int64s]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sash.deltas import Layout
+from sash.kernels.bundles import Bundle
 from sash.kernels.row_log import TAIL
-from sash.operators.join.kernels.merging import MERGING_EXTRA, MERGING_REGISTERS, UNTRIED, chain_anew
-from sash.stores.arena import Scope
-from sash.stores.interner import Interner
+from sash.operators.join.kernels.merging import MERGING_EXTRA, MERGING_REGISTERS, UNTRIED, MergingLines, chain_anew
 from sash.stores.row_log import FIRST_ROOM, RowLog
 
 
@@ -18,15 +16,15 @@ class MergingLog(RowLog):
     EXTRA = MERGING_EXTRA
     REGISTERS = MERGING_REGISTERS
 
-    def __init__(self, layout: Layout, scope: Scope, interner: Interner) -> None:
-        super().__init__(layout, scope, interner)
-        self.copies = scope.array("copies", FIRST_ROOM)
-        self.whole = np.arange(layout.width)  # the lanes by which rows are equal
-        self.jumps = np.zeros(len(self.lines), np.int64)  # lines further on in chains; not state: only to ask memory for them
+    def _bundle(self) -> Bundle:
+        self._copies = self._scope.array("copies", FIRST_ROOM)
+        whole = np.arange(self._width)  # the lanes by which rows are equal
+        jumps = np.zeros(len(self.lines), np.int64)  # lines further on in chains; not state: only to ask memory for them
+        return Bundle(MergingLines, self.registers, self.lines, self.table, self._copies, whole, jumps)
 
     def _forget(self, now: int) -> None:
-        self.copies = self._scope.resize("copies", len(self.lines))
-        self.copies[:] = 0
-        self.jumps = np.zeros(len(self.lines), np.int64)
+        self._copies = self._scope.resize("copies", len(self.lines))
+        self._copies[:] = 0
+        self.bundle.replace(copies=self._copies, jumps=np.zeros(len(self.lines), np.int64))
         self.registers[UNTRIED] = self.registers[TAIL] - 1
-        chain_anew(self._width, self.registers, self.lines, self.table)
+        chain_anew(self._width, self.bundle.record)

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from sash.deltas import Delta, Int64s, Layout
-from sash.kernels.pairs import LEFT, RIGHT, hash_rows
-from sash.operators.join.kernels.equi_join import join_expiring, join_signed
+from sash.deltas import Delta
+from sash.kernels.bundles import Bundle
+from sash.operators.join.kernels.equi_join import ExpiringJoin, SignedSides, join_expiring, join_signed
+from sash.operators.join.sides import Sides
 from sash.operators.join.spec import JoinSpec, SignedJoinSpec
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
@@ -25,29 +24,6 @@ from sash.stores.bag import KeyedBag
 from sash.stores.row_log import RowLog
 
 SLICE = 1 << 14  # rows of a side that a log makes room for at once
-
-
-class Side:
-    """The fixed facts of one side: where its keys lie, and which bits say that one is NULL."""
-
-    def __init__(self, layout: Layout, keys: tuple[int, ...]) -> None:
-        lanes = [layout.lanes[key] + k for key in keys for k in range(layout.schema.types[key].lanes)]
-        self.lanes = np.array(lanes, np.int64)
-        self.masks = np.zeros(layout.width, np.int64)
-        for key in keys:
-            lane, bit = layout.mask(key)
-            self.masks[lane] |= 1 << bit
-
-    def hashes(self, rows: Int64s) -> Int64s:
-        hashes = np.empty(len(rows), np.int64)
-        if len(rows):
-            hash_rows(rows, self.lanes, hashes)
-        return hashes
-
-
-def pair_shape(spec: JoinSpec) -> Int64s:
-    left, right = spec.left.layout, spec.right.layout
-    return np.array([left.values, right.values, len(left.schema)], np.int64)
 
 
 class Join(Timeless):
@@ -58,12 +34,12 @@ class Join(Timeless):
     def __init__(self, spec: JoinSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         scope, interner = context.scope, context.interner
-        self._shape, self._yield = pair_shape(spec), FanoutEstimate()
-        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._sides, self._yield = Sides(spec, spec.left_keys, spec.right_keys), FanoutEstimate()
         self._logs = (
             self.LOG(spec.left.layout, scope.scope("left"), interner),
             self.LOG(spec.right.layout, scope.scope("right"), interner),
         )
+        self._bundle = Bundle(ExpiringJoin, self._sides.bundle, *(log.bundle for log in self._logs))
 
     @property
     def kept(self) -> int:
@@ -90,15 +66,13 @@ class Join(Timeless):
         now = min(int(delta.ts[0]) for delta in (left, right) if len(delta))
         l_log.reserve(len(left), now)
         r_log.reserve(len(right), now)
-        l_hashes, r_hashes = self._left.hashes(left.rows), self._right.hashes(right.rows)
-        cursor = np.zeros(3, np.int64)
-        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+        self._sides.start(len(left), len(right))
+        while not self._sides.is_done:
             out = pieces.next()
             out.add(
                 join_expiring(
-                    left.rows, left.ts, left.expiry, left.weight, l_hashes, right.rows, right.ts, right.expiry, right.weight,
-                    r_hashes, self._left.lanes, self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor,
-                    l_log.registers, l_log.lines, l_log.table, r_log.registers, r_log.lines, r_log.table, *out.room,
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.expiry, right.weight,
+                    self._bundle.record, *out.room,
                 )
             )
 
@@ -109,12 +83,12 @@ class SignedJoin(Timeless):
     def __init__(self, spec: SignedJoinSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         scope, interner = context.scope, context.interner
-        self._shape, self._yield = pair_shape(spec), FanoutEstimate()
-        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
+        self._sides, self._yield = Sides(spec, spec.left_keys, spec.right_keys), FanoutEstimate()
         self._bags = (
-            KeyedBag(spec.left.layout, self._left.lanes, scope.scope("left"), interner),
-            KeyedBag(spec.right.layout, self._right.lanes, scope.scope("right"), interner),
+            KeyedBag(spec.left.layout, self._sides.left.lanes, scope.scope("left"), interner),
+            KeyedBag(spec.right.layout, self._sides.right.lanes, scope.scope("right"), interner),
         )
+        self._bundle = Bundle(SignedSides, self._sides.bundle, *(bag.bundle for bag in self._bags))
 
     @property
     def kept(self) -> int:
@@ -128,24 +102,19 @@ class SignedJoin(Timeless):
         self.probes += came
         for bag, delta in zip(self._bags, inputs, strict=True):
             bag.reserve(len(delta))
-        cursor, pieces = np.zeros(3, np.int64), OutputChunks(self.layout.width, max(came, self._yield.of(came)))
-        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+        self._sides.start(len(left), len(right))
+        pieces = OutputChunks(self.layout.width, max(came, self._yield.of(came)))
+        while not self._sides.is_done:
             out = pieces.next()
             rows, ts, _, weight = out.room
-            out.add(self._join(left, right, cursor, rows, ts, weight))
+            out.add(
+                join_signed(
+                    left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._bundle.record, rows, ts, weight
+                )
+            )
         pairs = pieces.delta()
         self._yield.saw(came, pairs)
         return pairs
-
-    def _join(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
-        l_bag, r_bag = self._bags
-        count: int = join_signed(
-            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._left.lanes, self._right.lanes,
-            self._left.masks, self._right.masks, self._shape, cursor, l_bag.lanes, l_bag.registers, l_bag.table,
-            l_bag.key_table, l_bag.nodes, l_bag.free, r_bag.lanes, r_bag.registers, r_bag.table, r_bag.key_table, r_bag.nodes,
-            r_bag.free, *out,
-        )
-        return count
 
 
 def in_slices(left: Delta, right: Delta, now: int, size: int) -> Iterator[tuple[Delta, Delta, int]]:

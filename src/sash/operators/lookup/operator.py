@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sash.deltas import Delta, Int64s
-from sash.kernels.pairs import LEFT, RIGHT
-from sash.operators.join.operator import Side, pair_shape
-from sash.operators.lookup.kernels.look_up import look_up
-from sash.operators.lookup.kernels.signed import CURSOR, look_up_signed
+from sash.deltas import Delta
+from sash.kernels.bundles import Bundle
+from sash.operators.join.sides import Sides
+from sash.operators.lookup.kernels.look_up import LookupSides, look_up
+from sash.operators.lookup.kernels.signed import RememberedLookup, look_up_signed
 from sash.operators.lookup.spec import LookupSpec, SignedLookupSpec
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.output_chunks import OutputChunks
@@ -31,9 +31,9 @@ class Lookup(Timeless):
 
     def __init__(self, spec: LookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._shape = pair_shape(spec)
-        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
-        self._table = KeyedBag(spec.right.layout, self._right.lanes, context.scope, context.interner)
+        self._sides = Sides(spec, spec.left_keys, spec.right_keys)
+        self._table = KeyedBag(spec.right.layout, self._sides.right.lanes, context.scope, context.interner)
+        self._bundle = Bundle(LookupSides, self._sides.bundle, self._table.bundle)
 
     @property
     def kept(self) -> int:
@@ -42,16 +42,15 @@ class Lookup(Timeless):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         self.probes += len(left)
-        table = self._table
-        table.reserve(len(right))
-        cursor, pieces = np.zeros(3, np.int64), OutputChunks(self.layout.width, len(left), expires=True)
-        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+        self._table.reserve(len(right))
+        self._sides.start(len(left), len(right))
+        pieces = OutputChunks(self.layout.width, len(left), expires=True)
+        while not self._sides.is_done:
             out = pieces.next()
             out.add(
                 look_up(
-                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._left.lanes,
-                    self._right.lanes, self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers,
-                    table.table, table.key_table, table.nodes, table.free, *out.room,
+                    left.rows, left.ts, left.expiry, left.weight, right.rows, right.ts, right.weight, self._bundle.record,
+                    *out.room,
                 )
             )
         return pieces.delta()
@@ -63,14 +62,14 @@ class SignedLookup(Timeless):
     def __init__(self, spec: SignedLookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         scope, interner = context.scope, context.interner
-        self._shape, width = pair_shape(spec), spec.right.layout.width
-        self._left, self._right = Side(spec.left.layout, spec.left_keys), Side(spec.right.layout, spec.right_keys)
-        self._lanes = np.arange(spec.left.layout.width, dtype=np.int64)
-        self._owed = KeyedBag(spec.left.layout, self._lanes, scope.scope("owed"), interner)
-        self._table = KeyedBag(spec.right.layout, self._right.lanes, scope.scope("table"), interner)
-        self._instances = WaitingRows(spec.left.layout, scope.scope("left"), interner)
+        self._sides, width = Sides(spec, spec.left_keys, spec.right_keys, more=1), spec.right.layout.width
+        lanes = np.arange(spec.left.layout.width, dtype=np.int64)
+        self._owed = KeyedBag(spec.left.layout, lanes, scope.scope("owed"), interner)
+        self._table = KeyedBag(spec.right.layout, self._sides.right.lanes, scope.scope("table"), interner)
+        self._instances = WaitingRows(spec.left.layout, lanes, scope.scope("left"), interner)
         self._pairs = KeyedBag(spec.right.layout, np.array([width], np.int64), scope.scope("pairs"), interner, more=1)
-        self._pair = np.zeros((1, width + 1), np.int64)
+        stores = [store.bundle for store in (self._table, self._instances, self._pairs, self._owed)]
+        self._bundle = Bundle(RememberedLookup, self._sides.bundle, *stores, np.zeros((1, width + 1), np.int64))
 
     @property
     def kept(self) -> int:
@@ -84,21 +83,15 @@ class SignedLookup(Timeless):
         self._table.reserve(len(right))
         self._owed.reserve(len(left))
         self._instances.reserve(int(np.maximum(left.weight, 0).sum()))
-        cursor, pieces = np.zeros(CURSOR, np.int64), OutputChunks(self.layout.width, 2 * len(left))
-        while cursor[LEFT] < len(left) or cursor[RIGHT] < len(right):
+        self._sides.start(len(left), len(right))
+        pieces = OutputChunks(self.layout.width, 2 * len(left))
+        while not self._sides.is_done:
             out = pieces.next()
             rows, ts, _, weight = out.room
             self._pairs.reserve(len(ts))
-            out.add(self._look_up(left, right, cursor, rows, ts, weight))
+            out.add(
+                look_up_signed(
+                    left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._bundle.record, rows, ts, weight
+                )
+            )
         return pieces.delta()
-
-    def _look_up(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
-        table, pairs, owed = self._table, self._pairs, self._owed
-        count: int = look_up_signed(
-            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._left.lanes, self._right.lanes,
-            self._left.masks, self._right.masks, self._shape, cursor, table.lanes, table.registers, table.table, table.key_table,
-            table.nodes, table.free, self._lanes, *self._instances.arrays, pairs.lanes, pairs.key_lanes, pairs.registers,
-            pairs.table, pairs.key_table, pairs.nodes, pairs.free, self._pair, owed.registers, owed.table, owed.key_table,
-            owed.nodes, owed.free, *out,
-        )
-        return count

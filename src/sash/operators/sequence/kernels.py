@@ -9,14 +9,17 @@ At one instant left rows come first. A NULL key equals nothing, so rows with one
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from sash.deltas import Int64s
 from sash.kernels.bag import find_node
+from sash.kernels.bundles import Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, hash_lanes, remove_entry, tag_of
-from sash.kernels.pairs import write_pair
+from sash.kernels.pairs import PairSides, write_pair
 from sash.kernels.rows import copy_row, has_null
 from sash.schema import FOREVER
 
@@ -26,11 +29,28 @@ LIVE, USED, FREE, REGISTERS = 0, 1, 2, 3  # free nodes are chained by YOUNGER
 OLDER, YOUNGER, KEY_OLDER, KEY_YOUNGER, LINKS = 0, 1, 2, 3, 4
 
 
+class WaitingNodes(NamedTuple):
+    """`lanes` are those of the key by which they are found."""
+
+    registers: Line
+    table: Line
+    stored: Lines
+    stamps: Line
+    links: Lines
+    lanes: Line
+
+
+class SequenceSides(NamedTuple):
+    sides: PairSides
+    waiting: WaitingNodes
+
+
+open_sequence, open_waiting = opened(SequenceSides), opened(WaitingNodes)
+
+
 @inlined
-def enter_waiting(
-    rows: Int64s, i: int, ts: int, lanes: Int64s, registers: Int64s, table: Int64s, stored: Int64s, stamps: Int64s,
-    links: Int64s,
-) -> None:
+def enter_waiting(rows: Int64s, i: int, ts: int, waiting: WaitingNodes) -> None:
+    registers, table, links, lanes = waiting.registers, waiting.table, waiting.links, waiting.lanes
     registers[LIVE] += 1
     node = registers[FREE]
     if node:
@@ -38,13 +58,13 @@ def enter_waiting(
     else:
         registers[USED] += 1
         node = registers[USED]
-    copy_row(rows, i, stored, node)
-    stamps[node] = ts
+    copy_row(rows, i, waiting.stored, node)
+    waiting.stamps[node] = ts
     last = links[0, OLDER]
     links[node, OLDER], links[node, YOUNGER] = last, 0
     links[last, YOUNGER], links[0, OLDER] = node, node
     tag = tag_of(hash_lanes(rows, i, lanes))
-    slot = find_node(rows, i, lanes, tag, table, stored, lanes)
+    slot = find_node(rows, i, lanes, tag, table, waiting.stored, lanes)
     links[node, KEY_OLDER], links[node, KEY_YOUNGER] = 0, node
     if table[slot]:
         youngest = (table[slot] & HALF) - 1
@@ -54,9 +74,8 @@ def enter_waiting(
 
 
 @kernel
-def leave_waiting(
-    node: int, lanes: Int64s, registers: Int64s, table: Int64s, stored: Int64s, stamps: Int64s, links: Int64s
-) -> None:
+def leave_waiting(node: int, waiting: WaitingNodes) -> None:
+    registers, table, stored, links, lanes = waiting.registers, waiting.table, waiting.stored, waiting.links, waiting.lanes
     links[links[node, OLDER], YOUNGER], links[links[node, YOUNGER], OLDER] = links[node, YOUNGER], links[node, OLDER]
     tag = tag_of(hash_lanes(stored, node, lanes))
     slot = find_node(stored, node, lanes, tag, table, stored, lanes)
@@ -80,45 +99,43 @@ def leave_waiting(
 
 
 @kernel
-def forget_waiting(
-    now: int, within: int, lanes: Int64s, registers: Int64s, table: Int64s, stored: Int64s, stamps: Int64s, links: Int64s
-) -> None:
+def forget_waiting(now: int, within: int, record: Int64s) -> None:
     """Forget the rows that no right row at `now` or later can find."""
-    while within != FOREVER and registers[LIVE] and stamps[links[0, YOUNGER]] <= now - within:
-        leave_waiting(links[0, YOUNGER], lanes, registers, table, stored, stamps, links)
+    waiting = open_waiting(record)
+    while within != FOREVER and waiting.registers[LIVE] and waiting.stamps[waiting.links[0, YOUNGER]] <= now - within:
+        leave_waiting(waiting.links[0, YOUNGER], waiting)
 
 
 @inlined
-def youngest_of(
-    rows: Int64s, i: int, lanes: Int64s, masks: Int64s, l_lanes: Int64s, table: Int64s, stored: Int64s
-) -> int:
-    """The youngest waiting row with the key of a right row, 0 if there is none."""
+def youngest_of(rows: Int64s, i: int, lanes: Int64s, masks: Int64s, waiting: WaitingNodes) -> int:
+    """The youngest waiting row with the key that a row has in these lanes, 0 if there is none."""
     if has_null(rows, i, masks):
         return 0
-    slot = find_node(rows, i, lanes, tag_of(hash_lanes(rows, i, lanes)), table, stored, l_lanes)
-    return (table[slot] & HALF) - 1 if table[slot] else 0
+    slot = find_node(rows, i, lanes, tag_of(hash_lanes(rows, i, lanes)), waiting.table, waiting.stored, waiting.lanes)
+    return (waiting.table[slot] & HALF) - 1 if waiting.table[slot] else 0
 
 
 @kernel
 def pair_recent(
-    l_rows: Int64s, l_ts: Int64s, r_rows: Int64s, r_ts: Int64s, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
-    r_masks: Int64s, shape: Int64s, within: int, registers: Int64s, table: Int64s, stored: Int64s, stamps: Int64s,
-    links: Int64s, out_rows: Int64s, out_ts: Int64s,
+    l_rows: Int64s, l_ts: Int64s, r_rows: Int64s, r_ts: Int64s, within: int, record: Int64s, out_rows: Int64s, out_ts: Int64s
 ) -> int:
     """Every right row with the youngest left row; of each key only that one waits."""
+    sequence = open_sequence(record)
+    left, right, waiting = sequence.sides.left, sequence.sides.right, sequence.waiting
     i, n = 0, 0
     for j in range(len(r_ts) + 1):
         while i < len(l_ts) and (j == len(r_ts) or l_ts[i] <= r_ts[j]):
-            if not has_null(l_rows, i, l_masks):
-                before = youngest_of(l_rows, i, l_lanes, l_masks, l_lanes, table, stored)
+            if not has_null(l_rows, i, left.masks):
+                before = youngest_of(l_rows, i, left.lanes, left.masks, waiting)
                 if before:
-                    leave_waiting(before, l_lanes, registers, table, stored, stamps, links)
-                enter_waiting(l_rows, i, l_ts[i], l_lanes, registers, table, stored, stamps, links)
+                    leave_waiting(before, waiting)
+                enter_waiting(l_rows, i, l_ts[i], waiting)
             i += 1
         if j < len(r_ts):
-            node = youngest_of(r_rows, j, r_lanes, r_masks, l_lanes, table, stored)
-            if node and r_ts[j] - stamps[node] < within:
-                write_pair(stored, node, l_rows.shape[1], r_rows, j, r_rows.shape[1], shape, out_rows, n)
+            node = youngest_of(r_rows, j, right.lanes, right.masks, waiting)
+            if node and r_ts[j] - waiting.stamps[node] < within:
+                shape = sequence.sides.shape
+                write_pair(waiting.stored, node, l_rows.shape[1], r_rows, j, r_rows.shape[1], shape, out_rows, n)
                 out_ts[n] = r_ts[j]
                 n += 1
     return n
@@ -126,28 +143,29 @@ def pair_recent(
 
 @kernel
 def pair_chronicle(
-    l_rows: Int64s, l_ts: Int64s, r_rows: Int64s, r_ts: Int64s, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
-    r_masks: Int64s, shape: Int64s, within: int, registers: Int64s, table: Int64s, stored: Int64s, stamps: Int64s,
-    links: Int64s, out_rows: Int64s, out_ts: Int64s,
+    l_rows: Int64s, l_ts: Int64s, r_rows: Int64s, r_ts: Int64s, within: int, record: Int64s, out_rows: Int64s, out_ts: Int64s
 ) -> int:
     """Every right row with the oldest left row that still waits, which then waits no more."""
+    sequence = open_sequence(record)
+    left, right, waiting = sequence.sides.left, sequence.sides.right, sequence.waiting
     i, n = 0, 0
     for j in range(len(r_ts) + 1):
         while i < len(l_ts) and (j == len(r_ts) or l_ts[i] <= r_ts[j]):
-            if not has_null(l_rows, i, l_masks):
-                enter_waiting(l_rows, i, l_ts[i], l_lanes, registers, table, stored, stamps, links)
+            if not has_null(l_rows, i, left.masks):
+                enter_waiting(l_rows, i, l_ts[i], waiting)
             i += 1
         while j < len(r_ts):
-            youngest = youngest_of(r_rows, j, r_lanes, r_masks, l_lanes, table, stored)
+            youngest = youngest_of(r_rows, j, right.lanes, right.masks, waiting)
             if youngest == 0:
                 break
-            node = links[youngest, KEY_YOUNGER]
-            is_found = r_ts[j] - stamps[node] < within
+            node = waiting.links[youngest, KEY_YOUNGER]
+            is_found = r_ts[j] - waiting.stamps[node] < within
             if is_found:
-                write_pair(stored, node, l_rows.shape[1], r_rows, j, r_rows.shape[1], shape, out_rows, n)
+                shape = sequence.sides.shape
+                write_pair(waiting.stored, node, l_rows.shape[1], r_rows, j, r_rows.shape[1], shape, out_rows, n)
                 out_ts[n] = r_ts[j]
                 n += 1
-            leave_waiting(node, l_lanes, registers, table, stored, stamps, links)
+            leave_waiting(node, waiting)
             if is_found:
                 break
     return n
@@ -155,18 +173,18 @@ def pair_chronicle(
 
 @kernel
 def enter_and_look(
-    l_rows: Int64s, l_ts: Int64s, r_rows: Int64s, r_ts: Int64s, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
-    r_masks: Int64s, registers: Int64s, table: Int64s, stored: Int64s, stamps: Int64s, links: Int64s, youngest: Int64s,
+    l_rows: Int64s, l_ts: Int64s, r_rows: Int64s, r_ts: Int64s, record: Int64s, youngest: Int64s
 ) -> None:
     """All left rows wait; write for every right row the youngest that waited at its time."""
-    i = 0
+    sequence = open_sequence(record)
+    left, right, i = sequence.sides.left, sequence.sides.right, 0
     for j in range(len(r_ts) + 1):
         while i < len(l_ts) and (j == len(r_ts) or l_ts[i] <= r_ts[j]):
-            if not has_null(l_rows, i, l_masks):
-                enter_waiting(l_rows, i, l_ts[i], l_lanes, registers, table, stored, stamps, links)
+            if not has_null(l_rows, i, left.masks):
+                enter_waiting(l_rows, i, l_ts[i], sequence.waiting)
             i += 1
         if j < len(r_ts):
-            youngest[j] = youngest_of(r_rows, j, r_lanes, r_masks, l_lanes, table, stored)
+            youngest[j] = youngest_of(r_rows, j, right.lanes, right.masks, sequence.waiting)
 
 
 @kernel
@@ -225,8 +243,7 @@ def write_pairs(
 
 
 @kernel
-def leave_all(
-    used: Int64s, lanes: Int64s, registers: Int64s, table: Int64s, stored: Int64s, stamps: Int64s, links: Int64s
-) -> None:
+def leave_all(used: Int64s, record: Int64s) -> None:
+    waiting = open_waiting(record)
     for node in used:
-        leave_waiting(node, lanes, registers, table, stored, stamps, links)
+        leave_waiting(node, waiting)

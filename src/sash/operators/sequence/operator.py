@@ -18,8 +18,9 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from sash.deltas import Delta, Int64s, forever
+from sash.kernels.bundles import Bundle
 from sash.operators.columns import evaluate_over
-from sash.operators.join.operator import Side
+from sash.operators.join.sides import Sides, pair_shape
 from sash.operators.net_changes import NetChanges, repeat
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.sequence import kernels as kernel
@@ -37,13 +38,12 @@ class Pairs(Operator):
 
     def __init__(self, spec: SequenceSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        left, right = spec.left.layout, spec.right.layout
         self._pair = kernel.pair_recent if spec.pairing is Pairing.RECENT else kernel.pair_chronicle
         self._within = FOREVER if spec.within is None else spec.within
-        self._left, self._right = Side(left, spec.left_keys), Side(right, spec.right_keys)
-        self._shape = np.array([left.values, right.values, len(left.schema)], np.int64)
+        sides, self._shape = Sides(spec, spec.left_keys, spec.right_keys), pair_shape(spec)
         self._net = NetChanges(spec.layout, context.interner)
-        self.waiting = WaitingRows(left, context.scope, context.interner)
+        self.waiting = WaitingRows(spec.left.layout, sides.left.lanes, context.scope, context.interner)
+        self._bundle = Bundle(kernel.SequenceSides, sides.bundle, self.waiting.bundle)
 
     @property
     def kept(self) -> int:
@@ -53,7 +53,7 @@ class Pairs(Operator):
         left, right = inputs
         self.waiting.reserve(len(left))
         pairs = self._net.per_instant(self._pairs(left, right))
-        kernel.forget_waiting(now, self._within, self._left.lanes, *self.waiting.arrays)
+        kernel.forget_waiting(now, self._within, self.waiting.bundle.record)
         return repeat(pairs, pairs.weight)
 
     def due(self) -> int:
@@ -62,10 +62,7 @@ class Pairs(Operator):
 
     def _pairs(self, left: Delta, right: Delta) -> Delta:
         rows, ts = np.empty((len(right), self.layout.width), np.int64), np.empty(len(right), np.int64)
-        count = self._pair(
-            left.rows, left.ts, right.rows, right.ts, self._left.lanes, self._right.lanes, self._left.masks,
-            self._right.masks, self._shape, self._within, *self.waiting.arrays, rows, ts,
-        )
+        count = self._pair(left.rows, left.ts, right.rows, right.ts, self._within, self._bundle.record, rows, ts)
         return stream_of(rows[:count], ts[:count])
 
 
@@ -80,15 +77,12 @@ class ConditionalPairs(Pairs):
 
     def _pairs(self, left: Delta, right: Delta) -> Delta:
         first = np.zeros(len(right), np.int64)
-        kernel.enter_and_look(
-            left.rows, left.ts, right.rows, right.ts, self._left.lanes, self._right.lanes, self._left.masks,
-            self._right.masks, *self.waiting.arrays, first,
-        )
+        kernel.enter_and_look(left.rows, left.ts, right.rows, right.ts, self._bundle.record, first)
         partners = self._partners(right, first)
         found = np.flatnonzero(partners)
         pairs = stream_of(self._rows(right, found, partners[found]), right.ts[found])
         if self._is_used_up:
-            kernel.leave_all(partners[found], self._left.lanes, *self.waiting.arrays)
+            kernel.leave_all(partners[found], self.waiting.bundle.record)
         return pairs
 
     def _youngest(self, right: Delta, first: Int64s) -> Int64s:

@@ -9,12 +9,15 @@ elsewhere, and where one side is a table, the expiries of rows that have counted
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
+from sash.kernels.bundles import Changes, Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import equal_lanes
 from sash.kernels.heap import push
-from sash.kernels.pairs import CHAIN, LEFT, RIGHT, write_pair
-from sash.kernels.row_log import EXPIRY, NOBODY, OLDEST, TAIL, WEIGHT, enter_log, look_ahead, newest_alive, next_alive
+from sash.kernels.pairs import CHAIN, LEFT, RIGHT, PairSide, PairSides, hash_sides, write_pair_of
+from sash.kernels.row_log import EXPIRY, NOBODY, OLDEST, TAIL, WEIGHT, Log, enter_log, look_ahead, newest_alive, next_alive
 from sash.kernels.rows import has_null
 from sash.operators.expiry.kernels.messages import (
     LAST,
@@ -31,9 +34,23 @@ from sash.schema import FOREVER
 PAIRS, EXTRA = 4, 5  # the last lane of a line, and how many there are after those of its row
 
 
+class AnnouncedJoin(NamedTuple):
+    """`joined` are registers of a list of instants, `heap` the list; one of one line means that there is none."""
+
+    sides: PairSides
+    left: Log
+    right: Log
+    joined: Line
+    heap: Lines
+
+
+open_announced_join = opened(AnnouncedJoin)
+
+
 @inlined
-def _pass(limit: int, width: int, registers: Int64s, lines: Int64s) -> int:
+def _pass(limit: int, width: int, log: Log) -> int:
     """Leave the rows at the head behind whose time has come; the last expiry of those that have pairs."""
+    registers, lines = log.registers, log.lines
     found, mask, oldest = NOBODY_LEAVES, len(lines) - 1, registers[OLDEST]
     while oldest < registers[TAIL] and lines[oldest & mask, width + EXPIRY] <= limit:
         if lines[oldest & mask, width + PAIRS]:
@@ -60,77 +77,73 @@ def _count_pair(
         joined[SIZE] += 1
 
 
+@inlined
+def _meet_announced(
+    is_left: int, changes: Changes, i: int, row: int, own: PairSide, own_log: Log, other: PairSide, log: Log,
+    join: AnnouncedJoin, out: Changes, n: int,
+) -> tuple[int, int]:
+    """A row comes, or goes on with a row of the other side. Where the output ends, and with whom to go on once there is room."""
+    now, weight, expiry, own_width, width = changes.ts[i], changes.weight[i], changes.expiry[i], len(own.masks), len(other.masks)
+    mask, lines = len(own_log.lines) - 1, log.lines
+    if weight != 0 and row == NOBODY and not has_null(changes.rows, i, own.masks):
+        look_ahead(own.hashes, i, len(changes.ts), width, own_log.table, log)
+        enter_log(changes.rows, i, expiry, weight, own.hashes[i], own_log)
+        own_log.lines[(own_log.registers[TAIL] - 1) & mask, own_width + PAIRS] = 0
+        row = newest_alive(own.hashes[i], now, width, log)
+    own_line = (own_log.registers[TAIL] - 1) & mask
+    while row != NOBODY:
+        line = row & (len(lines) - 1)
+        if equal_lanes(changes.rows, i, own.lanes, lines, line, other.lanes):
+            if n == len(out.ts):
+                return n, row
+            n = after_merging(join.joined, out.weight, n)
+            write_pair_of(is_left, changes.rows, i, own_width, lines, line, width, join.sides.shape, out.rows, n)
+            out.ts[n] = now
+            out.expiry[n] = min(expiry, lines[line, width + EXPIRY])
+            out.weight[n] = weight * lines[line, width + WEIGHT]
+            n += 1
+            _count_pair(expiry, own_line, own_width, own_log.lines, line, width, lines, join.joined, join.heap)
+        row = next_alive(row, now, width, log)
+    return n, NOBODY
+
+
 @kernel
 def join_announced(
-    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, l_hashes: Int64s, r_rows: Int64s, r_ts: Int64s,
-    r_expiry: Int64s, r_weight: Int64s, r_hashes: Int64s, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s,
-    shape: Int64s, cursor: Int64s, l_registers: Int64s, l_lines: Int64s, l_table: Int64s, r_registers: Int64s, r_lines: Int64s,
-    r_table: Int64s, joined: Int64s, heap: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
+    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_expiry: Int64s,
+    r_weight: Int64s, record: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
 ) -> int:
-    """Pairs and messages; a heap of one line means that there is none."""
-    l_width, r_width, n = l_rows.shape[1], r_rows.shape[1], 0
+    """Pairs and messages."""
+    left, right = Changes(l_rows, l_ts, l_expiry, l_weight), Changes(r_rows, r_ts, r_expiry, r_weight)
+    out, join = Changes(out_rows, out_ts, out_expiry, out_weight), open_announced_join(record)
+    sides, joined, heap, cursor = join.sides, join.joined, join.heap, join.sides.cursor
+    hash_sides(left, right, sides)
+    n, row = 0, cursor[CHAIN] - 1
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
-        i, j, row = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1
+        i, j = cursor[LEFT], cursor[RIGHT]
         is_left = j >= len(r_ts)
         if i < len(l_ts) and j < len(r_ts):  # at one instant messages come first
             is_left = l_ts[i] < r_ts[j] or (l_ts[i] == r_ts[j] and (l_weight[i] == 0 or r_weight[j] != 0))
         now, weight = (l_ts[i], l_weight[i]) if is_left else (r_ts[j], r_weight[j])
-        if cursor[CHAIN] == 0:
+        if row == NOBODY:
             if n == len(out_ts):
-                return n
+                break
             if weight == 0 or joined[MERGES]:
-                due = max(_pass(now, l_width, l_registers, l_lines), _pass(now, r_width, r_registers, r_lines))
+                due = max(_pass(now, len(sides.left.masks), join.left), _pass(now, len(sides.right.masks), join.right))
                 if len(heap) > 1:
                     due = greatest_due(now, joined, heap)
                 if due != NOBODY_LEAVES and due > joined[LAST]:
                     joined[LAST] = due
                     n = after_merging(joined, out_weight, n)
-                    write_message(due, shape[0] + shape[1], out_rows, out_ts, out_expiry, out_weight, n)
+                    write_message(due, sides.shape[0] + sides.shape[1], out, n)
                     n += 1
             joined[REACHED] = now
         if is_left:
-            if weight != 0 and cursor[CHAIN] == 0 and not has_null(l_rows, i, l_masks):
-                look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
-                enter_log(l_rows, i, l_expiry[i], weight, l_hashes[i], l_registers, l_lines, l_table)
-                l_lines[(l_registers[TAIL] - 1) & (len(l_lines) - 1), l_width + PAIRS] = 0
-                row = newest_alive(l_hashes[i], now, r_width, r_registers[OLDEST], r_lines, r_table)
-            own = (l_registers[TAIL] - 1) & (len(l_lines) - 1)
-            while row != NOBODY:
-                line = row & (len(r_lines) - 1)
-                if equal_lanes(l_rows, i, l_lanes, r_lines, line, r_lanes):
-                    if n == len(out_ts):
-                        cursor[CHAIN] = row + 1
-                        return n
-                    n = after_merging(joined, out_weight, n)
-                    write_pair(l_rows, i, l_width, r_lines, line, r_width, shape, out_rows, n)
-                    out_ts[n] = now
-                    out_expiry[n] = min(l_expiry[i], r_lines[line, r_width + EXPIRY])
-                    out_weight[n] = weight * r_lines[line, r_width + WEIGHT]
-                    n += 1
-                    _count_pair(l_expiry[i], own, l_width, l_lines, line, r_width, r_lines, joined, heap)
-                row = next_alive(row, now, r_width, r_registers[OLDEST], r_lines)
-            cursor[LEFT] += 1
+            n, row = _meet_announced(1, left, i, row, sides.left, join.left, sides.right, join.right, join, out, n)
+            cursor[LEFT] += row == NOBODY
         else:
-            if weight != 0 and cursor[CHAIN] == 0 and not has_null(r_rows, j, r_masks):
-                look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
-                enter_log(r_rows, j, r_expiry[j], weight, r_hashes[j], r_registers, r_lines, r_table)
-                r_lines[(r_registers[TAIL] - 1) & (len(r_lines) - 1), r_width + PAIRS] = 0
-                row = newest_alive(r_hashes[j], now, l_width, l_registers[OLDEST], l_lines, l_table)
-            own = (r_registers[TAIL] - 1) & (len(r_lines) - 1)
-            while row != NOBODY:
-                line = row & (len(l_lines) - 1)
-                if equal_lanes(r_rows, j, r_lanes, l_lines, line, l_lanes):
-                    if n == len(out_ts):
-                        cursor[CHAIN] = row + 1
-                        return n
-                    n = after_merging(joined, out_weight, n)
-                    write_pair(l_lines, line, l_width, r_rows, j, r_width, shape, out_rows, n)
-                    out_ts[n] = now
-                    out_expiry[n] = min(r_expiry[j], l_lines[line, l_width + EXPIRY])
-                    out_weight[n] = weight * l_lines[line, l_width + WEIGHT]
-                    n += 1
-                    _count_pair(r_expiry[j], own, r_width, r_lines, line, l_width, l_lines, joined, heap)
-                row = next_alive(row, now, l_width, l_registers[OLDEST], l_lines)
-            cursor[RIGHT] += 1
-        cursor[CHAIN] = 0
+            n, row = _meet_announced(0, right, j, row, sides.right, join.right, sides.left, join.left, join, out, n)
+            cursor[RIGHT] += row == NOBODY
+        if row != NOBODY:
+            break
+    cursor[CHAIN] = row + 1
     return n

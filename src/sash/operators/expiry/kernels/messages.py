@@ -9,14 +9,17 @@ A message comes before the rows of its instant. The lanes of one are NULL.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
-from sash.kernels.bag import COUNT, FOLLOWING
+from sash.kernels.bag import FOLLOWING, KeyedNodes
+from sash.kernels.bundles import Changes, Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.heap import pop, push
-from sash.kernels.pairs import CHAIN, LEFT, RIGHT, newest_of_key, write_pair
+from sash.kernels.pairs import CHAIN, LEFT, RIGHT, PairSides, newest_of_key
 from sash.kernels.row_log import NOBODY
 from sash.kernels.rows import copy_row, has_null
-from sash.operators.lookup.kernels.look_up import change_table, is_table_next
+from sash.operators.lookup.kernels.look_up import change_table, is_table_next, write_found
 from sash.schema import FOREVER
 
 # Registers of a list of instants: the place of the first (in a ring), how many, the one that came last; and of the messages
@@ -26,15 +29,25 @@ FIRST, SIZE, NEWEST, MERGES, LAST, REACHED, IS_SET, REGISTERS = 0, 1, 2, 3, 4, 5
 NOBODY_LEAVES = -(2**63)
 
 
+class AnnouncedLookup(NamedTuple):
+    """`joined` are registers of a list of instants, `heap` the list."""
+
+    sides: PairSides
+    table: KeyedNodes
+    joined: Line
+    heap: Lines
+
+
+open_announced = opened(AnnouncedLookup)
+
+
 @inlined
-def write_message(
-    instant: int, values: int, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s, n: int
-) -> None:
+def write_message(instant: int, values: int, out: Changes, n: int) -> None:
     for lane in range(values):
-        out_rows[n, lane] = 0
-    for lane in range(values, out_rows.shape[1]):
-        out_rows[n, lane] = -1
-    out_ts[n], out_expiry[n], out_weight[n] = instant, instant, 0
+        out.rows[n, lane] = 0
+    for lane in range(values, out.rows.shape[1]):
+        out.rows[n, lane] = -1
+    out.ts[n], out.expiry[n], out.weight[n] = instant, instant, 0
 
 
 @inlined
@@ -49,13 +62,13 @@ def announce_in_order(
     registers: Int64s, ring: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
 ) -> int:
     """Rows and messages; the rows leave in the order they came. `ring` has every instant once."""
-    mask, n = len(ring) - 1, 0
+    out, mask, n = Changes(out_rows, out_ts, out_expiry, out_weight), len(ring) - 1, 0
     while cursor[0] <= len(delta_ts) and n < len(out_ts):
         i = cursor[0]
         limit = delta_ts[i] if i < len(delta_ts) else now - 1
         while registers[SIZE] and ring[registers[FIRST] & mask] <= limit and n < len(out_ts):
             n = after_merging(registers, out_weight, n)
-            write_message(ring[registers[FIRST] & mask], values, out_rows, out_ts, out_expiry, out_weight, n)
+            write_message(ring[registers[FIRST] & mask], values, out, n)
             n += 1
             registers[FIRST] += 1
             registers[SIZE] -= 1
@@ -80,14 +93,14 @@ def announce_by_heap(
     registers: Int64s, heap: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
 ) -> int:
     """The same for rows that leave in any order."""
-    n = 0
+    out, n = Changes(out_rows, out_ts, out_expiry, out_weight), 0
     while cursor[0] <= len(delta_ts) and n < len(out_ts):
         i = cursor[0]
         limit = delta_ts[i] if i < len(delta_ts) else now - 1
         while registers[SIZE] and heap[0, 0] <= limit and n < len(out_ts):
             instant = pop_instant(registers, heap)
             n = after_merging(registers, out_weight, n)
-            write_message(instant, values, out_rows, out_ts, out_expiry, out_weight, n)
+            write_message(instant, values, out, n)
             n += 1
         if n == len(out_ts):
             break
@@ -126,16 +139,17 @@ def greatest_due(limit: int, registers: Int64s, heap: Int64s) -> int:
 @kernel
 def look_up_announced(
     l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s,
-    l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s, r_masks: Int64s, shape: Int64s, cursor: Int64s, r_all: Int64s,
-    registers: Int64s, table: Int64s, key_table: Int64s, nodes: Int64s, free: Int64s, joined: Int64s, heap: Int64s,
-    out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
+    record: Int64s, out_rows: Int64s, out_ts: Int64s, out_expiry: Int64s, out_weight: Int64s,
 ) -> int:
     """As `look_up`; the expiries of rows that were joined are in a table (`heap`), and only their messages go on."""
+    left, out = Changes(l_rows, l_ts, l_expiry, l_weight), Changes(out_rows, out_ts, out_expiry, out_weight)
+    lookup = open_announced(record)
+    sides, table, joined, heap, cursor = lookup.sides, lookup.table, lookup.joined, lookup.heap, lookup.sides.cursor
     r_width, n = r_rows.shape[1], 0
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
         i = cursor[LEFT]
         if is_table_next(l_ts, r_ts, cursor):
-            change_table(r_rows, r_weight, r_lanes, r_masks, r_all, cursor, registers, table, key_table, nodes, free)
+            change_table(r_rows, r_weight, sides, table)
             continue
         partner = cursor[CHAIN] - 1
         if cursor[CHAIN] == 0:
@@ -146,10 +160,10 @@ def look_up_announced(
                 due = greatest_due(l_ts[i], joined, heap)
                 if due != NOBODY_LEAVES:
                     n = after_merging(joined, out_weight, n)
-                    write_message(due, shape[0] + shape[1], out_rows, out_ts, out_expiry, out_weight, n)
+                    write_message(due, sides.shape[0] + sides.shape[1], out, n)
                     n += 1
-            if l_weight[i] != 0 and not has_null(l_rows, i, l_masks):
-                partner = newest_of_key(l_rows, i, l_lanes, nodes, r_lanes, key_table)
+            if l_weight[i] != 0 and not has_null(l_rows, i, sides.left.masks):
+                partner = newest_of_key(l_rows, i, sides.left.lanes, table)
                 if partner != NOBODY and l_expiry[i] != FOREVER:
                     push(heap, joined[SIZE], l_expiry[i], 0)
                     joined[SIZE] += 1
@@ -158,10 +172,9 @@ def look_up_announced(
                 cursor[CHAIN] = partner + 1
                 return n
             n = after_merging(joined, out_weight, n)
-            write_pair(l_rows, i, l_rows.shape[1], nodes, partner, r_width, shape, out_rows, n)
-            out_ts[n], out_expiry[n], out_weight[n] = l_ts[i], l_expiry[i], l_weight[i] * nodes[partner, r_width + COUNT]
+            write_found(left, i, partner, r_width, sides, table, out, n)
             n += 1
-            partner = nodes[partner, r_width + FOLLOWING]
+            partner = table.nodes[partner, r_width + FOLLOWING]
         cursor[CHAIN] = 0
         cursor[LEFT] += 1
     return n

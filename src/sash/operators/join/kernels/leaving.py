@@ -13,10 +13,13 @@ them in time. Pairs are written column by column, for many lines that were met.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
+from sash.kernels.bundles import Changes, Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import equal_lanes
-from sash.kernels.pairs import CHAIN, LEFT, RIGHT
+from sash.kernels.pairs import CHAIN, LEFT, RIGHT, PairSide, PairSides, hash_sides
 from sash.kernels.prefetching import prefetch
 from sash.kernels.row_log import EXPIRY, HASH, NOBODY, OLDEST, PREVIOUS, TAIL, WEIGHT, look_ahead
 from sash.kernels.rows import has_null
@@ -25,6 +28,7 @@ from sash.operators.join.kernels.merging import (
     COUNT,
     MEMORY,
     PROBES,
+    MergingLines,
     copies_among,
     enter_merging,
     leave_merging,
@@ -39,21 +43,41 @@ FAR = 8  # lines of a chain from one that is met to the one that memory is asked
 SOON = 6  # rows from one thing that is made ready for those to leave to the next
 
 
+class Moves(NamedTuple):
+    """From where to where columns are copied: `lanes` has lines (is right, from, to), `bits` lines (is right, from lane, bit,
+    to lane, bit). `met` has room for some lines that a row meets.
+    """
+
+    lanes: Lines
+    bits: Lines
+    met: Line
+
+
+class LeavingSides(NamedTuple):
+    """The shape of the sides holds the numbers of value lanes and of lanes, left, right and out."""
+
+    sides: PairSides
+    left: MergingLines
+    right: MergingLines
+    moves: Moves
+
+
+open_leaving = opened(LeavingSides)
+
+
 @inlined
-def head_expiry(width: int, registers: Int64s, lines: Int64s) -> int:
-    if registers[OLDEST] == registers[TAIL]:
+def head_expiry(width: int, log: MergingLines) -> int:
+    if log.registers[OLDEST] == log.registers[TAIL]:
         return FOREVER
-    return lines[registers[OLDEST] & (len(lines) - 1), width + EXPIRY]
+    return log.lines[log.registers[OLDEST] & (len(log.lines) - 1), width + EXPIRY]
 
 
 @inlined
 def write_columns(
-    rows: Int64s, i: int, is_left: int, lines: Int64s, met: Int64s, count: int, lanes: Int64s, bits: Int64s, shape: Int64s,
-    out: Int64s, n: int,
+    rows: Int64s, i: int, is_left: int, lines: Int64s, count: int, moves: Moves, shape: Int64s, out: Int64s, n: int
 ) -> None:
-    """Pairs of a row with so many lines, column by column. `lanes` has lines (is right, from, to), `bits` lines (is right, from
-    lane, bit, to lane, bit). Most pairs have no NULL.
-    """
+    """Pairs of a row with so many lines that were met, column by column. Most pairs have no NULL."""
+    lanes, bits, met = moves.lanes, moves.bits, moves.met
     for k in range(len(lanes)):
         lane, to = lanes[k, 1], lanes[k, 2]
         if lanes[k, 0] != is_left:
@@ -81,10 +105,11 @@ def write_columns(
 
 
 @inlined
-def make_ready(width: int, registers: Int64s, lines: Int64s, table: Int64s, other_width: int, others: Int64s) -> None:
-    """Ask for what rows that will leave soon need: the bucket of a later one, of an earlier one the newest row in it, and of one
-    still earlier the row before that.
+def make_ready(width: int, log: MergingLines, other_width: int, other: MergingLines) -> None:
+    """Ask for what rows that will leave soon need of the other side: the bucket of a later one, of an earlier one the newest row
+    in it, and of one still earlier the row before that.
     """
+    registers, lines, table, others = log.registers, log.lines, other.table, other.lines
     mask, last, other_mask, row = len(lines) - 1, len(table) - 1, len(others) - 1, registers[OLDEST] + SOON
     if row + 2 * SOON < registers[TAIL]:
         prefetch(table, lines[(row + 2 * SOON) & mask, width + HASH] & last)
@@ -95,129 +120,118 @@ def make_ready(width: int, registers: Int64s, lines: Int64s, table: Int64s, othe
 
 @inlined
 def meet(
-    rows: Int64s, i: int, weight: int, row: int, ts: int, is_left: int, l_lanes: Int64s, r_lanes: Int64s, lanes: Int64s,
-    bits: Int64s, shape: Int64s, width: int, registers: Int64s, lines: Int64s, whole: Int64s, jumps: Int64s, met: Int64s,
-    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int,
+    is_left: int, rows: Int64s, i: int, weight: int, row: int, ts: int, own: PairSide, other: PairSide, log: MergingLines,
+    moves: Moves, shape: Int64s, out: Changes, n: int,
 ) -> tuple[int, int]:
     """Pair a row that comes or leaves with those of the other side from one of them on. Where the output ends, and the row to
     go on with once there is room again, or NOBODY.
     """
-    found, alive = 0, ts if weight > 0 else ts - 1
+    found, alive, width, lines, met = 0, ts if weight > 0 else ts - 1, len(other.masks), log.lines, moves.met
     while row != NOBODY:
-        count, room = 0, min(len(met), len(out_ts) - n)
+        count, room = 0, min(len(met), len(out.ts) - n)
         if room == 0:
             return n, row
         while row != NOBODY and count < room:
-            other = row & (len(lines) - 1)
+            line = row & (len(lines) - 1)
             if count >= 2:
-                prefetch(lines, jumps[other])
-            if is_left:
-                is_pair = equal_lanes(rows, i, l_lanes, lines, other, r_lanes)
-            else:
-                is_pair = equal_lanes(rows, i, r_lanes, lines, other, l_lanes)
-            met[count] = other
+                prefetch(lines, log.jumps[line])
+            is_pair = equal_lanes(rows, i, own.lanes, lines, line, other.lanes)
+            met[count] = line
             count += is_pair
-            row = next_counting(row, alive, width, registers[OLDEST], lines)
+            row = next_counting(row, alive, width, log)
         for p in range(count - FAR):
-            jumps[met[p]] = met[p + FAR]
-        write_columns(rows, i, is_left, lines, met, count, lanes, bits, shape, out_rows, n)
+            log.jumps[met[p]] = met[p + FAR]
+        write_columns(rows, i, is_left, lines, count, moves, shape, out.rows, n)
         for p in range(count):
-            out_ts[n + p], out_weight[n + p] = ts, weight * lines[met[p], width + COUNT]
-        found += copies_among(met, count, width, registers, lines, whole)
+            out.ts[n + p], out.weight[n + p] = ts, weight * lines[met[p], width + COUNT]
+        found += copies_among(met, count, width, log)
         n += count
-    registers[PROBES] += 1
-    registers[COPIES] += found
+    log.registers[PROBES] += 1
+    log.registers[COPIES] += found
     return n, NOBODY
 
 
 @inlined
-def time_of(ts: Int64s, i: int) -> int:
-    return ts[i] if i < len(ts) else FOREVER
+def _leave(
+    is_left: int, ts: int, row: int, own: PairSide, own_log: MergingLines, other: PairSide, log: MergingLines, moves: Moves,
+    shape: Int64s, out: Changes, n: int,
+) -> tuple[int, int]:
+    """The oldest row of one side leaves; the answer as that of `meet`."""
+    width, lines, oldest = len(own.masks), own_log.lines, own_log.registers[OLDEST]
+    line = oldest & (len(lines) - 1)
+    if row == NOBODY:
+        make_ready(width, own_log, len(other.masks), log)
+        hash_ = lines[standing_for(oldest, width, lines), width + HASH]
+        row = newest_counting(hash_, ts - 1, len(other.masks), log)
+    n, row = meet(is_left, lines, line, -lines[line, width + WEIGHT], row, ts, own, other, log, moves, shape, out, n)
+    if row == NOBODY:
+        leave_merging(width, own_log)
+    return n, row
+
+
+@inlined
+def _come(
+    is_left: int, changes: Changes, i: int, row: int, own: PairSide, own_log: MergingLines, other: PairSide, log: MergingLines,
+    moves: Moves, shape: Int64s, out: Changes, n: int,
+) -> tuple[int, int]:
+    """A row comes on one side; the answer as that of `meet`."""
+    if row == NOBODY and not has_null(changes.rows, i, own.masks):
+        look_ahead(own.hashes, i, len(changes.ts), len(other.masks), own_log.table, log)
+        enter_merging(changes.rows, i, changes.expiry[i], changes.weight[i], own.hashes[i], own_log)
+        row = newest_counting(own.hashes[i], changes.ts[i], len(other.masks), log)
+    return meet(is_left, changes.rows, i, changes.weight[i], row, changes.ts[i], own, other, log, moves, shape, out, n)
+
+
+@inlined
+def time_of(changes: Changes, i: int) -> int:
+    return changes.ts[i] if i < len(changes.ts) else FOREVER
 
 
 @kernel
 def join_leaving(
-    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, l_hashes: Int64s, r_rows: Int64s, r_ts: Int64s,
-    r_expiry: Int64s, r_weight: Int64s, r_hashes: Int64s, now: int, l_lanes: Int64s, r_lanes: Int64s, l_masks: Int64s,
-    r_masks: Int64s, l_whole: Int64s, r_whole: Int64s, lanes: Int64s, bits: Int64s, shape: Int64s, cursor: Int64s,
-    l_registers: Int64s, l_lines: Int64s, l_table: Int64s, l_copies: Int64s, r_registers: Int64s, r_lines: Int64s,
-    r_table: Int64s, r_copies: Int64s, l_jumps: Int64s, r_jumps: Int64s, met: Int64s, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s,
+    l_rows: Int64s, l_ts: Int64s, l_expiry: Int64s, l_weight: Int64s, r_rows: Int64s, r_ts: Int64s, r_expiry: Int64s,
+    r_weight: Int64s, now: int, record: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
-    """`shape` holds the numbers of value lanes and of lanes, left, right and out. Stops when its output is full, with `cursor` at
-    the event at hand; is through when all arrivals, and all rows that leave before `now`, are. `met` has room for some lines that
-    a row meets.
+    """Stops when its output is full, with the cursor at the event at hand; is through when all arrivals, and all rows that leave
+    before `now`, are.
     """
-    l_width, r_width = l_rows.shape[1], r_rows.shape[1]
+    left, right = Changes(l_rows, l_ts, l_expiry, l_weight), Changes(r_rows, r_ts, r_expiry, r_weight)
+    out, join = Changes(out_rows, out_ts, out_ts, out_weight), open_leaving(record)
+    l_side, r_side, l_log, r_log = join.sides.left, join.sides.right, join.left, join.right
+    cursor, shape, moves = join.sides.cursor, join.sides.shape, join.moves
+    l_width, r_width = len(l_side.masks), len(r_side.masks)
+    hash_sides(left, right, join.sides)
     i, j, row, n = cursor[LEFT], cursor[RIGHT], cursor[CHAIN] - 1, 0
-    comes_left, comes_right = time_of(l_ts, i), time_of(r_ts, j)
-    leaves_left, leaves_right = head_expiry(l_width, l_registers, l_lines), head_expiry(r_width, r_registers, r_lines)
+    comes_left, comes_right = time_of(left, i), time_of(right, j)
+    leaves_left, leaves_right = head_expiry(l_width, l_log), head_expiry(r_width, r_log)
     while True:
         leaves, comes = min(leaves_left, leaves_right), min(comes_left, comes_right)
         if leaves < now and leaves <= comes:
             if leaves_left <= leaves_right:
-                line = l_registers[OLDEST] & (len(l_lines) - 1)
-                if row == NOBODY:
-                    make_ready(l_width, l_registers, l_lines, r_table, r_width, r_lines)
-                    hash_ = l_lines[standing_for(l_registers[OLDEST], l_width, l_lines), l_width + HASH]
-                    row = newest_counting(hash_, leaves - 1, r_width, r_registers[OLDEST], r_lines, r_table)
-                n, row = meet(
-                    l_lines, line, -l_lines[line, l_width + WEIGHT], row, leaves, 1, l_lanes, r_lanes, lanes, bits, shape,
-                    r_width, r_registers, r_lines, r_whole, r_jumps, met, out_rows, out_ts, out_weight, n,
-                )
-                if row == NOBODY:
-                    leave_merging(l_width, l_registers, l_lines)
-                    leaves_left = head_expiry(l_width, l_registers, l_lines)
+                n, row = _leave(1, leaves, row, l_side, l_log, r_side, r_log, moves, shape, out, n)
+                leaves_left = head_expiry(l_width, l_log)
             else:
-                line = r_registers[OLDEST] & (len(r_lines) - 1)
-                if row == NOBODY:
-                    make_ready(r_width, r_registers, r_lines, l_table, l_width, l_lines)
-                    hash_ = r_lines[standing_for(r_registers[OLDEST], r_width, r_lines), r_width + HASH]
-                    row = newest_counting(hash_, leaves - 1, l_width, l_registers[OLDEST], l_lines, l_table)
-                n, row = meet(
-                    r_lines, line, -r_lines[line, r_width + WEIGHT], row, leaves, 0, l_lanes, r_lanes, lanes, bits, shape,
-                    l_width, l_registers, l_lines, l_whole, l_jumps, met, out_rows, out_ts, out_weight, n,
-                )
-                if row == NOBODY:
-                    leave_merging(r_width, r_registers, r_lines)
-                    leaves_right = head_expiry(r_width, r_registers, r_lines)
+                n, row = _leave(0, leaves, row, r_side, r_log, l_side, l_log, moves, shape, out, n)
+                leaves_right = head_expiry(r_width, r_log)
         elif comes == FOREVER:
             break
         elif comes_left <= comes_right:
-            if row == NOBODY and not has_null(l_rows, i, l_masks):
-                look_ahead(l_hashes, i, r_width, l_table, r_table, r_lines)
-                enter_merging(
-                    l_rows, i, l_expiry[i], l_weight[i], l_hashes[i], l_registers, l_lines, l_table, l_copies, l_whole
-                )
-                leaves_left = min(leaves_left, l_expiry[i])
-                row = newest_counting(l_hashes[i], comes, r_width, r_registers[OLDEST], r_lines, r_table)
-            n, row = meet(
-                l_rows, i, l_weight[i], row, comes, 1, l_lanes, r_lanes, lanes, bits, shape, r_width, r_registers,
-                r_lines, r_whole, r_jumps, met, out_rows, out_ts, out_weight, n,
-            )
+            n, row = _come(1, left, i, row, l_side, l_log, r_side, r_log, moves, shape, out, n)
+            leaves_left = head_expiry(l_width, l_log)
             if row == NOBODY:
                 i += 1
-                comes_left = time_of(l_ts, i)
+                comes_left = time_of(left, i)
         else:
-            if row == NOBODY and not has_null(r_rows, j, r_masks):
-                look_ahead(r_hashes, j, l_width, r_table, l_table, l_lines)
-                enter_merging(
-                    r_rows, j, r_expiry[j], r_weight[j], r_hashes[j], r_registers, r_lines, r_table, r_copies, r_whole
-                )
-                leaves_right = min(leaves_right, r_expiry[j])
-                row = newest_counting(r_hashes[j], comes, l_width, l_registers[OLDEST], l_lines, l_table)
-            n, row = meet(
-                r_rows, j, r_weight[j], row, comes, 0, l_lanes, r_lanes, lanes, bits, shape, l_width, l_registers,
-                l_lines, l_whole, l_jumps, met, out_rows, out_ts, out_weight, n,
-            )
+            n, row = _come(0, right, j, row, r_side, r_log, l_side, l_log, moves, shape, out, n)
+            leaves_right = head_expiry(r_width, r_log)
             if row == NOBODY:
                 j += 1
-                comes_right = time_of(r_ts, j)
+                comes_right = time_of(right, j)
         if row != NOBODY:
             break
-        if l_registers[PROBES] >= MEMORY:
-            reconsider(l_width, l_registers, l_lines, l_copies, l_whole)
-        if r_registers[PROBES] >= MEMORY:
-            reconsider(r_width, r_registers, r_lines, r_copies, r_whole)
+        if l_log.registers[PROBES] >= MEMORY:
+            reconsider(l_width, l_log)
+        if r_log.registers[PROBES] >= MEMORY:
+            reconsider(r_width, r_log)
     cursor[LEFT], cursor[RIGHT], cursor[CHAIN] = i, j, row + 1
     return n

@@ -13,7 +13,10 @@ many, one pass over the log looks for all.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
+from sash.kernels.bundles import Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import equal_lanes, hash_lanes
 from sash.kernels.row_log import EXPIRY, HASH, NOBODY, OLDEST, PREVIOUS, TAIL, WEIGHT, enter_log
@@ -28,29 +31,43 @@ WORTH = 2  # pairs that must be spared for every row that is looked for
 LOST = 4  # where it is a fourth of that, looking for copies has stopped to pay
 
 
+class MergingLines(NamedTuple):
+    """A log (`row_log.Log`), with a table to the newest copy of every row, all lanes of a row, and for each line another one
+    that is some lines further on in its chain.
+    """
+
+    registers: Line
+    lines: Lines
+    table: Line
+    copies: Line
+    whole: Line
+    jumps: Line
+
+
+open_merging = opened(MergingLines)
+
+
 @inlined
-def enter_merging(
-    rows: Int64s, i: int, expiry: int, weight: int, hash_: int, registers: Int64s, lines: Int64s, table: Int64s, copies: Int64s,
-    whole: Int64s,
-) -> None:
-    """Add a row at the end of a log, and let it absorb its newest copy, if one is looked for. `whole` are all lanes of a row."""
-    width, number = rows.shape[1], registers[TAIL]
-    enter_log(rows, i, expiry, weight, hash_, registers, lines, table)
-    lines[number & (len(lines) - 1), width + COUNT] = weight
-    if registers[MERGES]:
-        absorb_copy(number, width, registers, lines, copies, whole)
+def enter_merging(rows: Int64s, i: int, expiry: int, weight: int, hash_: int, log: MergingLines) -> None:
+    """Add a row at the end of a log, and let it absorb its newest copy, if one is looked for."""
+    width, number = rows.shape[1], log.registers[TAIL]
+    enter_log(rows, i, expiry, weight, hash_, log)
+    log.lines[number & (len(log.lines) - 1), width + COUNT] = weight
+    if log.registers[MERGES]:
+        absorb_copy(number, width, log)
     else:
-        registers[UNTRIED] = number
+        log.registers[UNTRIED] = number
 
 
 @kernel
-def absorb_copy(number: int, width: int, registers: Int64s, lines: Int64s, copies: Int64s, whole: Int64s) -> None:
+def absorb_copy(number: int, width: int, log: MergingLines) -> None:
     """Look for the newest copy of a row, which from now on is this one."""
+    lines, copies, whole = log.lines, log.copies, log.whole
     line = number & (len(lines) - 1)
     slot = hash_lanes(lines, line, whole) & (len(copies) - 1)
     copy = copies[slot] - 1
     copies[slot] = number + 1
-    if registers[OLDEST] <= copy < number:
+    if log.registers[OLDEST] <= copy < number:
         other = copy & (len(lines) - 1)
         if lines[other, width + COUNT] and equal_lanes(lines, line, whole, lines, other, whole):
             lines[line, width + COUNT] += lines[other, width + COUNT]
@@ -58,8 +75,9 @@ def absorb_copy(number: int, width: int, registers: Int64s, lines: Int64s, copie
 
 
 @kernel
-def reconsider(width: int, registers: Int64s, lines: Int64s, copies: Int64s, whole: Int64s) -> None:
+def reconsider(width: int, log: MergingLines) -> None:
     """Whether copies are looked for from now on; if they are, and have not been, in the whole log, unless it was done of late."""
+    registers, copies = log.registers, log.copies
     came = registers[TAIL] - registers[JUDGED]
     registers[MERGES] = registers[COPIES] * (LOST if registers[MERGES] else 1) > WORTH * came
     registers[PROBES], registers[COPIES], registers[JUDGED] = 0, 0, registers[TAIL]
@@ -68,16 +86,17 @@ def reconsider(width: int, registers: Int64s, lines: Int64s, copies: Int64s, who
         for slot in range(len(copies)):
             copies[slot] = 0
         for row in range(registers[OLDEST], registers[TAIL]):
-            if lines[row & (len(lines) - 1), width + COUNT]:
-                absorb_copy(row, width, registers, lines, copies, whole)
+            if log.lines[row & (len(log.lines) - 1), width + COUNT]:
+                absorb_copy(row, width, log)
         registers[UNTRIED], registers[PASSED] = -1, registers[TAIL]
 
 
 @inlined
-def copies_among(met: Int64s, count: int, width: int, registers: Int64s, lines: Int64s, whole: Int64s) -> int:
+def copies_among(met: Int64s, count: int, width: int, log: MergingLines) -> int:
     """How many pairs a probe is spared, or would be if copies were looked for: all rows may have as many as the first one has."""
+    lines, whole = log.lines, log.whole
     absorbed = copies = 0
-    if registers[MERGES]:
+    if log.registers[MERGES]:
         for p in range(count):
             absorbed += lines[met[p], width + COUNT] - lines[met[p], width + WEIGHT]
     asked = min(count, ASKED)
@@ -100,46 +119,49 @@ def standing_for(row: int, width: int, lines: Int64s) -> int:
 
 
 @inlined
-def leave_merging(width: int, registers: Int64s, lines: Int64s) -> None:
+def leave_merging(width: int, log: MergingLines) -> None:
     """The oldest row leaves."""
+    registers, lines = log.registers, log.lines
     line = registers[OLDEST] & (len(lines) - 1)
     lines[standing_for(registers[OLDEST], width, lines), width + COUNT] -= lines[line, width + WEIGHT]
     registers[OLDEST] += 1
 
 
 @inlined
-def first_counting(row: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
-    mask = len(lines) - 1
+def first_counting(row: int, now: int, width: int, log: MergingLines) -> int:
+    lines, mask, oldest = log.lines, len(log.lines) - 1, log.registers[OLDEST]
     while row >= oldest and (lines[row & mask, width + COUNT] == 0 or lines[row & mask, width + EXPIRY] <= now):
         row = lines[row & mask, width + PREVIOUS]
     return row if row >= oldest else NOBODY
 
 
 @inlined
-def newest_counting(hash_: int, now: int, width: int, oldest: int, lines: Int64s, table: Int64s) -> int:
+def newest_counting(hash_: int, now: int, width: int, log: MergingLines) -> int:
     """The newest row of a bucket that is alive and counts; those before it are cut off, once for all."""
-    bucket = hash_ & (len(table) - 1)
-    newest = table[bucket] - 1
-    row = first_counting(newest, now, width, oldest, lines)
+    bucket = hash_ & (len(log.table) - 1)
+    newest = log.table[bucket] - 1
+    row = first_counting(newest, now, width, log)
     if row != newest:
-        table[bucket] = row + 1
+        log.table[bucket] = row + 1
     return row
 
 
 @inlined
-def next_counting(row: int, now: int, width: int, oldest: int, lines: Int64s) -> int:
+def next_counting(row: int, now: int, width: int, log: MergingLines) -> int:
     """The next one of a bucket; those in between are cut out."""
-    line = row & (len(lines) - 1)
-    following = lines[line, width + PREVIOUS]
-    found = first_counting(following, now, width, oldest, lines)
+    line = row & (len(log.lines) - 1)
+    following = log.lines[line, width + PREVIOUS]
+    found = first_counting(following, now, width, log)
     if found != following:
-        lines[line, width + PREVIOUS] = found
+        log.lines[line, width + PREVIOUS] = found
     return found
 
 
 @kernel
-def chain_anew(width: int, registers: Int64s, lines: Int64s, table: Int64s) -> None:
+def chain_anew(width: int, record: Int64s) -> None:
     """After the tables have grown: the buckets of all rows that count."""
+    log = open_merging(record)
+    registers, lines, table = log.registers, log.lines, log.table
     mask = len(lines) - 1
     for bucket in range(len(table)):
         table[bucket] = 0

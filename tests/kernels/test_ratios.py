@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sash.deltas import Int64s
+from sash.operators.group_by.kernels.moments import multiply
 from sash.operators.group_by.kernels.ratios import accumulate, multiply_limbs, ratio_to_double
 from sash.operators.group_by.kernels.rounding import SCRATCH
-from sash.operators.group_by.kernels.squares import multiply
 
 long_numbers = st.one_of(
     st.integers(0, 2**640 - 1), st.integers(0, 1000), st.builds(lambda a, b: a << b, st.integers(0, 2**60), st.integers(0, 500)),

@@ -25,8 +25,20 @@ from grouping import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sash.plan.aggregates import Function
+from sash.errors import SashError
+from sash.operators.group_by.tables import MAKERS
+from sash.plan.aggregates import Function, Kept
 from sash.schema import BIGINT, DOUBLE, INT, STRING
+
+
+def test_a_function_that_nothing_is_kept_for_is_refused_by_name() -> None:
+    with pytest.raises(SashError, match="GROUP BY keeps nothing for MODE"):
+        Bench(MANY, (), [(Function.MODE, 0)])
+
+
+@pytest.mark.parametrize("function", Function)
+def test_something_is_kept_for_every_function_but_those_made_of_others(function: Function) -> None:
+    assert (function in MAKERS) is (function.facts.kept is not Kept.ROWS)
 
 
 @settings(max_examples=150, deadline=None)

@@ -186,7 +186,6 @@ MISTAKES = [
     (
         "SELECT LISTAGG(DISTINCT bidder) WITHIN GROUP (ORDER BY price) FROM bids", "price", "with DISTINCT, the order is that of the values"
     ),
-    ("SELECT SKEWNESS(price) FROM bids", "SKEWNESS(price)", "the aggregate SKEWNESS is not supported yet; aggregates are: ANY, ANY_V"),
     ("SELECT MEDIAN(DISTINCT price) FROM bids", "MEDIAN(DISTINCT price)", "MEDIAN(DISTINCT ...) is not supported yet"),
     ("SELECT FIRST(price) FROM bids, auctions", "FIRST(price)", "FIRST needs one stream with TIMESTAMP BY, but there are 2"),
     ("SELECT LAST(n) FROM counts", "LAST(n)", "there are 0: (none); use MAX_BY(value, column) and name what to order by"),

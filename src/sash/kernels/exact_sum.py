@@ -149,8 +149,8 @@ def carry_limbs(cells: Int64s, group: int, first: int, length: int) -> None:
 def needed_limbs(
     rows: Int64s, weight: Int64s, lane: int, mask_lane: int, bit: int, power: int, lowest: int, highest: int
 ) -> tuple[int, int]:
-    """The range of limbs, from `lowest` to below `highest`, made wide enough for a column's values, or their squares."""
-    above = 4 if power == 1 else 6  # the limbs that a value touches, and one for carries
+    """The range of limbs, from `lowest` to below `highest`, made wide enough for a power of a column's values."""
+    above = 2 * power + 2  # the limbs that a value touches, and one for carries
     for row in range(len(rows)):
         bits = rows[row, lane]
         exponent = bits >> 52 & 0x7FF

@@ -37,15 +37,13 @@ from sash.operators.project.spec import ProjectSpec
 from sash.operators.sets.spec import UnionAllSpec
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.operators.windows.spec import JumpingWindowSpec, TimeWindowSpec
-from sash.plan.aggregates import Function
+from sash.plan.aggregates import Kept
 from sash.plan.patterns import Pattern
 from sash.scalar.nodes import Column
 from sash.schema import FOREVER
 from sash.tree import rebuild
 
 EXPIRING = (Pattern.WEAKEST, Pattern.WEAK)
-SUBTRACTABLE = (Function.COUNT, Function.SUM, Function.AVG)
-EXTREMES = (Function.MIN, Function.MAX, Function.ANY_VALUE, Function.MIN_BY, Function.MAX_BY)
 
 
 @remembered
@@ -77,7 +75,7 @@ def _in_order(spec: GroupBySpec) -> Spec:
         return spec
     if spec.keys and group_tables(spec).is_additive:
         return SlidingGroupBySpec(spec.input.input, spec.keys, spec.calls, spec.names)
-    if any(call.function in EXTREMES for call in spec.calls) and _all_leave(spec.input.input):
+    if any(call.function.facts.kept is Kept.EXTREME for call in spec.calls) and _all_leave(spec.input.input):
         return OrderedGroupBySpec(spec.input, spec.keys, spec.calls, spec.names, spec.streams)
     return spec
 
@@ -115,7 +113,7 @@ def _needs_no_rows(spec: GroupBySpec) -> bool:
     """An aggregate that can subtract keeps no rows, so messages would make it do so (seed 000, 5.4). Negative rows from the
     window cost it nothing more; those of a join would have to be joined again, which costs more than to keep its result.
     """
-    can_subtract = all(call.function in SUBTRACTABLE and not call.is_distinct for call in spec.calls)
+    can_subtract = all(call.is_added_up for call in spec.calls)
     return can_subtract and isinstance(spec.input, ExpireSpec) and not any(isinstance(s, JoinSpec) for s in parts(spec.input))
 
 

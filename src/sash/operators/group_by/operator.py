@@ -15,9 +15,9 @@ import numpy as np
 from sash.deltas import Delta, Layout
 from sash.operators.group_by.groups import Groups
 from sash.operators.group_by.kernels.groups import group_rows, tag_groups
+from sash.operators.group_by.kernels.moments import SCRATCH
 from sash.operators.group_by.kernels.percentiles import SPARE
 from sash.operators.group_by.kernels.registers import BEGUN, LAST, TOUCHED_GROUP
-from sash.operators.group_by.kernels.rounding import SCRATCH
 from sash.operators.group_by.new_texts import NewTexts
 from sash.operators.group_by.opcodes import CALL_LANE
 from sash.operators.group_by.spec import GroupBySpec

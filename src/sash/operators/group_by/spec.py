@@ -12,7 +12,7 @@ from sash.operators.cost import Cost, Edge, tree_depth
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.spec import UnarySpec
-from sash.plan.aggregates import AggregateCall, Function
+from sash.plan.aggregates import AggregateCall
 from sash.plan.patterns import Pattern
 from sash.schema import Field, Schema
 
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 
 GROUP, GROUP_DEQUES, GROUP_VALUES = 500.0, 700.0, 1500.0  # the price of a change: what is added up, kept in deques, kept in sets
-
-_ADDED_UP = (
-    Function.COUNT, Function.SUM, Function.AVG, Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP,
-    Function.BIT_AND, Function.BIT_OR, Function.BIT_XOR, Function.BOOL_AND, Function.BOOL_OR,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ class GroupBySpec(UnarySpec):
 
     def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
         (rows,) = inputs
-        adds_up = all(call.function in _ADDED_UP and not call.is_distinct for call in self.calls)
+        adds_up = all(call.is_added_up for call in self.calls)
         return Cost(rows.changes * (GROUP if adds_up else GROUP_VALUES), output.rows if adds_up else rows.rows)
 
     def build(self, context: OperatorContext) -> Operator:

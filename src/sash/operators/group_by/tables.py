@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,20 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sash.deltas import MASK_BITS, Int64s
+from sash.errors import SashError
 from sash.interned import remembered
 from sash.operators.group_by import opcodes as words
+from sash.operators.group_by.kernels.moments import STATISTICS, power_cells
 from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec
 from sash.plan.aggregates import AggregateCall, Function
 from sash.schema import Kind, Type
 
-VARIANCES = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
-SAMPLES = (Function.VAR_SAMP, Function.STDDEV_SAMP)
-ROOTS = (Function.STDDEV_POP, Function.STDDEV_SAMP)
-SUMMED = (Function.SUM, Function.AVG, Function.BOOL_AND, Function.BOOL_OR, *VARIANCES)
-DISCRETE = (Function.PERCENTILE_DISC, Function.PERCENTILE_DISC_DESC)
 BITS = {Function.BIT_AND: words.BITS_AND, Function.BIT_OR: words.BITS_OR, Function.BIT_XOR: words.BITS_XOR}
-# Equal values change nothing here, so DISTINCT is not looked at.
-IDEMPOTENT = (Function.BOOL_AND, Function.BOOL_OR, Function.BIT_AND, Function.BIT_OR)
+Made = tuple[int, int, int, list[int]]  # the kind of a call, the cell it reads, its range or set, and what only its kind knows
 FINEST_FRACTION = 10**9  # the fraction of a percentile is taken to nine places, so that ranks are exact
 
 
@@ -72,14 +69,15 @@ class _TableBuilder:
         self.feeds: list[list[int]] = []
         self.sets: list[list[int]] = []
         self.made: dict[object, tuple[int, int]] = {}  # what there is already: its cell, and its range or set
-        self.summed = {(c.argument, _is_distinct(c)) for c in spec.calls if c.function in SUMMED}
+        self.summed = {(c.argument, c.counts_once) for c in spec.calls if c.function.facts.power}
 
     def build(self) -> GroupTables:
         calls = [self._call(place, call) for place, call in enumerate(self.spec.calls)]
+        columns = max(words.CALL_POWERS, *map(len, calls), 0)
         feeds = sorted(self.feeds, key=lambda feed: feed[words.FEED_SET] >= 0)
         return GroupTables(
             _table(self._keys(), words.KEY_COLUMNS), self._key_bits(), _table(feeds, words.FEED_COLUMNS),
-            _table(calls, words.CALL_COLUMNS), _table(self.sets, words.SET_COLUMNS),
+            _table([line + [0] * (columns - len(line)) for line in calls], columns), _table(self.sets, words.SET_COLUMNS),
             np.frombuffer(self.separators, np.uint8), self.cells, self.ranges,
         )
 
@@ -101,45 +99,54 @@ class _TableBuilder:
     def _call(self, place: int, call: AggregateCall) -> list[int]:
         column = len(self.spec.keys) + place
         kind, cell, part, rest = self._made(call)
-        line = [kind, cell, self.output.lanes[column], *self.output.mask(column), part, call.type.lanes, *rest]
-        return line + [0] * (words.CALL_COLUMNS - len(line))
+        return [kind, cell, self.output.lanes[column], *self.output.mask(column), part, call.type.lanes, *rest]
 
-    def _made(self, call: AggregateCall) -> tuple[int, int, int, list[int]]:
-        """The kind of a call, the cell it reads, its range or set, and what only its kind knows."""
+    def _made(self, call: AggregateCall) -> Made:
         if call.argument is None or call.argument_type is None:
             return words.COUNT, words.ROWS, 0, []
-        function, column, type_ = call.function, call.argument, call.argument_type
-        if function in (Function.MIN, Function.MAX, Function.ANY_VALUE):
-            return words.EXTREME, *self._set(self.extremes, column, type_, function is Function.MAX), []
-        if function in (Function.MIN_BY, Function.MAX_BY):
-            return words.BESIDE_EXTREME, *self._pairs(call, self.extremes), []
-        if function in (Function.MEDIAN, Function.PERCENTILE_CONT, *DISCRETE):
-            kind = words.DISCRETE if function in DISCRETE else words.CONTINUOUS
-            at = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
-            return kind, *at, [*_fraction(call), int(function is Function.PERCENTILE_DISC_DESC), type_.scale]
-        if function in (Function.STRING_AGG, Function.ARRAY_AGG, Function.USER):
-            return words.TEXT, *self._text(call, column, type_)
-        if function in BITS:
-            return BITS[function], *self._feed(words.FEED_BITS, 65, call, 0), []
-        at = self._sum(call, column, type_)
-        if function in VARIANCES:
-            return self._variance(call, type_, *at)
-        return _sum_kind(function, type_), *at, _decimal_bounds(call, type_)
+        if call.function not in MAKERS:
+            raise SashError(f"GROUP BY keeps nothing for {call.function.value}", "add it to the makers in group_by/tables.py")
+        return MAKERS[call.function](self, call, call.argument, call.argument_type)
+
+    def extreme(self, call: AggregateCall, column: int, type_: Type) -> Made:
+        return words.EXTREME, *self._set(self.extremes, column, type_, call.function is Function.MAX), []
+
+    def beside(self, call: AggregateCall, column: int, type_: Type) -> Made:
+        return words.BESIDE_EXTREME, *self._pairs(call, self.extremes), []
+
+    def percentile(self, call: AggregateCall, column: int, type_: Type) -> Made:
+        is_descending = call.function is Function.PERCENTILE_DISC_DESC
+        kind = words.DISCRETE if is_descending or call.function is Function.PERCENTILE_DISC else words.CONTINUOUS
+        at = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
+        return kind, *at, [*_fraction(call), int(is_descending), type_.scale]
+
+    def text(self, call: AggregateCall, column: int, type_: Type) -> Made:
+        return words.TEXT, *self._text(call, column, type_)
+
+    def bits(self, call: AggregateCall, column: int, type_: Type) -> Made:
+        return BITS[call.function], *self._feed(words.FEED_BITS, 65, call, 0), []
+
+    def sum(self, call: AggregateCall, column: int, type_: Type) -> Made:
+        return _sum_kind(call.function, type_), *self._sum(call, column, type_), _decimal_bounds(call, type_)
 
     def _sum(self, call: AggregateCall, column: int, type_: Type) -> tuple[int, int]:
-        if (column, _is_distinct(call)) not in self.summed:
+        if (column, call.counts_once) not in self.summed:
             return self._feed(words.FEED_COUNT, 1, call, 0)
         if type_.kind is Kind.DOUBLE:
-            return self._feed(words.FEED_DOUBLE, 5, call, None)
-        return self._feed(words.FEED_EXACT, 4, call, 0)
+            return self._feed(words.FEED_DOUBLE, 5, call, None, power=1)
+        return self._feed(words.FEED_EXACT, 4, call, 0, power=1)
 
-    def _variance(self, call: AggregateCall, type_: Type, cell: int, part: int) -> tuple[int, int, int, list[int]]:
-        rest = [int(call.function in SAMPLES), int(call.function in ROOTS), 2 * type_.scale]
+    def statistic(self, call: AggregateCall, column: int, type_: Type) -> Made:
+        """Over the sums of the powers of the values; `moments.py` has all of them."""
+        (cell, part), is_double = self._sum(call, column, type_), type_.kind is Kind.DOUBLE
+        powers = [self._power(call, type_, power) for power in range(2, call.function.facts.power + 1)]
+        rest = [STATISTICS.index(call.function), int(is_double), 0, type_.scale, *powers]
+        return words.STATISTIC, cell, part if is_double else type_.lanes, rest
+
+    def _power(self, call: AggregateCall, type_: Type, power: int) -> int:
         if type_.kind is Kind.DOUBLE:
-            _, squares = self._feed(words.FEED_DOUBLE_SQUARES, 1, call, None)
-            return words.VARIANCE_DOUBLE, cell, part, [squares, *rest]
-        squares, _ = self._feed(words.FEED_SQUARES, 3 if type_.lanes == 1 else 9, call, 0)
-        return words.VARIANCE_EXACT, cell, type_.lanes, [squares, *rest]
+            return self._feed(words.FEED_DOUBLE, 1, call, None, power)[1]
+        return self._feed(words.FEED_EXACT, power_cells(power, type_.lanes), call, 0, power)[0]
 
     def _text(self, call: AggregateCall, column: int, type_: Type) -> tuple[int, int, list[int]]:
         """A text has two cells: its code, and the number its set had when it was made."""
@@ -178,22 +185,22 @@ class _TableBuilder:
         cell, place = self.cells, len(self.sets)
         self.cells += words.SET_CELLS[kind]
         self.sets.append([kind, _order(type_), int(is_max), cell, int(is_distinct), beside])
-        self.feeds.append([words.FEED_VALUE, *self._source(column), cell, place, type_.lanes, -1, *other])
+        self.feeds.append([words.FEED_VALUE, *self._source(column), cell, place, type_.lanes, -1, 0, *other])
         return cell, place
 
-    def _feed(self, kind: int, cells: int, call: AggregateCall, part: int | None) -> tuple[int, int]:
+    def _feed(self, kind: int, cells: int, call: AggregateCall, part: int | None, power: int = 0) -> tuple[int, int]:
         """The first cell of a feed of the call's argument, and its part: None asks for a range of limbs."""
         assert call.argument is not None and call.argument_type is not None
-        key = (kind, call.argument, _is_distinct(call), "feed")
+        key = (kind, power, call.argument, call.counts_once, "feed")
         if key in self.made:
             return self.made[key]
         through = -1
-        if _is_distinct(call):
+        if call.counts_once:
             _, through = self._set(words.PLAIN, call.argument, call.argument_type)
         if part is None:
             part, self.ranges = self.ranges, self.ranges + 1
         at = self.made[key] = (self.cells, part)
-        self.feeds.append([kind, *self._source(call.argument), *at, call.argument_type.lanes, through, 0, 0, 0])
+        self.feeds.append([kind, *self._source(call.argument), *at, call.argument_type.lanes, through, power, 0, 0, 0])
         self.cells += cells
         return at
 
@@ -201,8 +208,16 @@ class _TableBuilder:
         return [self.input.lanes[column], *self.input.mask(column)]
 
 
-def _is_distinct(call: AggregateCall) -> bool:
-    return call.is_distinct and call.function not in IDEMPOTENT
+MAKERS: dict[Function, Callable[[_TableBuilder, AggregateCall, int, Type], Made]] = {
+    **dict.fromkeys((Function.MIN, Function.MAX, Function.ANY_VALUE), _TableBuilder.extreme),
+    **dict.fromkeys((Function.MIN_BY, Function.MAX_BY), _TableBuilder.beside),
+    **dict.fromkeys((Function.MEDIAN, Function.PERCENTILE_CONT), _TableBuilder.percentile),
+    **dict.fromkeys((Function.PERCENTILE_DISC, Function.PERCENTILE_DISC_DESC), _TableBuilder.percentile),
+    **dict.fromkeys((Function.STRING_AGG, Function.ARRAY_AGG, Function.USER), _TableBuilder.text),
+    **dict.fromkeys(STATISTICS, _TableBuilder.statistic),
+    **dict.fromkeys(BITS, _TableBuilder.bits),
+    **dict.fromkeys((Function.COUNT, Function.SUM, Function.AVG, Function.BOOL_AND, Function.BOOL_OR), _TableBuilder.sum),
+}
 
 
 def _sum_kind(function: Function, type_: Type) -> int:

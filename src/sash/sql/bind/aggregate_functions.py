@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.plan.aggregates import Function
+from sash.plan.aggregates import Distinct, Function, Takes
 from sash.plan.user_aggregates import UserAggregate
 from sash.scalar import build
 from sash.scalar.nodes import Call, Expression, Literal
@@ -48,11 +48,13 @@ def is_aggregate(name: str) -> bool:
 
 
 def _distinct(call: Written, bound: BoundCall) -> BoundCall:
-    if bound.function in _ONCE_OR_OFTEN:
-        return bound
-    if bound.function not in (Function.COUNT, Function.SUM, Function.AVG, Function.STRING_AGG, Function.ARRAY_AGG):
-        raise not_yet(call.node, f"{call.name.upper()}(DISTINCT ...)")
-    return replace(bound, is_distinct=True)
+    match bound.function.facts.distinct:
+        case Distinct.CHANGES_NOTHING:
+            return bound
+        case Distinct.COUNTS_ONCE:
+            return replace(bound, is_distinct=True)
+        case Distinct.UNKNOWN:
+            raise not_yet(call.node, f"{call.name.upper()}(DISTINCT ...)")
 
 
 def _where(bound: BoundCall, condition: Expression) -> BoundCall:
@@ -128,10 +130,9 @@ def _count_if(call: Written, binder: ExpressionBinder) -> BoundCall:
     return BoundCall(Function.COUNT, _when(binder.condition(call.arguments[0]), Literal(1, INT)))
 
 
-def _of(
-    function: Function, check: Callable[[Written, Expression], Expression]
-) -> Callable[[Written, ExpressionBinder], BoundCall]:
+def _of(function: Function) -> Callable[[Written, ExpressionBinder], BoundCall]:
     """A function of one argument."""
+    check = _CHECKS[function.facts.takes]
 
     def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
         call.takes(1)
@@ -306,27 +307,12 @@ _ORDERED = (
     "mode", "percentile_cont", "percentile_disc", "approx_percentile", "percentile_approx", "string_agg", "listagg",
     "group_concat", "array_agg", "collect_list", "collect_set",
 )  # fmt: skip
-_ONCE_OR_OFTEN = {
-    Function.MIN, Function.MAX, Function.BIT_AND, Function.BIT_OR, Function.BOOL_AND, Function.BOOL_OR,
-}  # fmt: skip
+_CHECKS = {Takes.ANY: _any, Takes.NUMBER: _number, Takes.INTEGER: _integer, Takes.BOOLEAN: _boolean}
 _FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
+    **{name: _of(function) for function in Function for name in function.facts.names},
     "count": _count,
     "count_if": _count_if,
     "approx_count_distinct": _count_distinct,
-    "sum": _of(Function.SUM, _number),
-    "avg": _of(Function.AVG, _number),
-    "mean": _of(Function.AVG, _number),
-    "min": _of(Function.MIN, _any),
-    "max": _of(Function.MAX, _any),
-    "any_value": _of(Function.MIN, _any),
-    "var_pop": _of(Function.VAR_POP, _number),
-    "var_samp": _of(Function.VAR_SAMP, _number),
-    "variance": _of(Function.VAR_SAMP, _number),
-    "stddev_pop": _of(Function.STDDEV_POP, _number),
-    "stddev_samp": _of(Function.STDDEV_SAMP, _number),
-    "stddev": _of(Function.STDDEV_SAMP, _number),
-    "std": _of(Function.STDDEV_SAMP, _number),
-    "median": _of(Function.MEDIAN, _number),
     "percentile": _percentile,
     "percentile_cont": _percentile_cont,
     "percentile_disc": _percentile_disc,
@@ -345,13 +331,5 @@ _FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
     "array_agg": _array_agg,
     "collect_list": _collect(is_distinct=False),
     "collect_set": _collect(is_distinct=True),
-    "bit_and": _of(Function.BIT_AND, _integer),
-    "bit_or": _of(Function.BIT_OR, _integer),
-    "bit_xor": _of(Function.BIT_XOR, _integer),
-    "bool_and": _of(Function.BOOL_AND, _boolean),
-    "every": _of(Function.BOOL_AND, _boolean),
-    "bool_or": _of(Function.BOOL_OR, _boolean),
-    "some": _of(Function.BOOL_OR, _boolean),
-    "any": _of(Function.BOOL_OR, _boolean),
 }
 NAMES = _FUNCTIONS.keys()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sash.errors import SqlError, choices
+from sash.errors import SqlError
 from sash.scalar.nodes import Column, Expression
 from sash.sql.bind import aggregate_functions
 from sash.sql.bind.aggregate_functions import bind_call
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from sash.sql.bind.expressions import ExpressionBinder
 
 INSIDE = "an aggregate"  # the clause of an aggregate's argument
-_LATER = frozenset(("kurtosis", "skewness"))
 
 
 def is_aggregate(name: str) -> bool:
-    return aggregate_functions.is_aggregate(name) or name in STATISTICS or name in _LATER
+    return aggregate_functions.is_aggregate(name) or name in STATISTICS
 
 
 def misplaced(node: exp.Expr, clause: str) -> SqlError:
@@ -74,9 +73,6 @@ class Aggregates:
     def add(self, node: exp.Expr, binder: ExpressionBinder) -> Column:
         """The column of a call; `binder` binds its arguments."""
         given = written(node)
-        if given.user is None and given.name in _LATER:
-            names = choices(name.upper() for name in sorted(aggregate_functions.NAMES))
-            raise fault(node, f"the aggregate {given.name.upper()} is not supported yet", f"aggregates are: {names}")
         if given.user is None and not aggregate_functions.is_aggregate(given.name):
             raise fault(node, f"FILTER and WITHIN GROUP need an aggregate; {given.name.upper()} is none")
         return self.add_bound(bind_call(given, binder), node)

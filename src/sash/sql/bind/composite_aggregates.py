@@ -21,7 +21,6 @@ from sash.sql.bind.aggregate_syntax import BoundCall
 from sash.sql.bind.joins import Part, with_columns
 from sash.sql.bind.projections import columns, project
 
-MODES = (Function.MODE, Function.MODE_DESC)
 _NUMBERS = 1 << 39  # the columns of numbers begin here
 _RIGHT = 1 << 20
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sash.errors import SqlError, choices
+from sash.plan.aggregates import Kept
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Aggregate, Plan, Project
 from sash.scalar.nodes import Call, Column, Expression, Literal, columns
 from sash.sql.bind import projections
 from sash.sql.bind.calls import Aggregates
-from sash.sql.bind.composite_aggregates import MODES, with_modes, with_numbers
+from sash.sql.bind.composite_aggregates import with_modes, with_numbers
 from sash.sql.bind.conditions import GROUPING
 from sash.sql.bind.expressions import ExpressionBinder
 from sash.sql.bind.items import Item
@@ -118,7 +119,7 @@ def aggregate(part: Part, groups: Groups) -> Plan:
     plan, places = _with_columns(part, [*named, *(argument for call in bound for argument in call.arguments)])
     calls = list(enumerate(call.placed(places) for call in bound))
     keys, width = tuple(places[key] for key in named), len(named)
-    modes = [(place, call) for place, call in calls if call.function in MODES]
+    modes = [(place, call) for place, call in calls if call.function.facts.kept is Kept.ROWS]
     others = tuple(call for place, call in calls if (place, call) not in modes)
     names = (*groups.names[:width], *(groups.names[width + place] for place, call in calls if call in others))
     if not modes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sash.errors import choices
-from sash.plan.aggregates import Function
+from sash.plan.aggregates import Kept
 from sash.plan.over import Frame, OverCall, WindowFunction
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression, Literal
@@ -148,7 +148,7 @@ def _function(node: exp.Expr, bare: BoundOver, binder: ExpressionBinder) -> Boun
         names = choices(name.upper() for name in (*_FUNCTIONS, "any aggregate"))
         raise fault(node, f"{given.name.upper()} is no window function", f"window functions are: {names}")
     bound = aggregate_functions.bind_call(given, binder)
-    if bound.order or bound.function in (Function.MODE, Function.MODE_DESC):
+    if bound.order or bound.function.facts.kept is Kept.ROWS:
         raise not_yet(node, f"{given.name.upper()} OVER in this order" if bound.order else "MODE OVER")
     return replace(bare, function=bound)
 

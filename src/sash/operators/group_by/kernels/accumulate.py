@@ -5,17 +5,16 @@ from __future__ import annotations
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import RANGE_BASE, RANGE_CELL, RANGE_LENGTH, add_double, add_exact
-from sash.operators.group_by.kernels.squares import add_double_square, add_square
+from sash.operators.group_by.kernels.moments import add_double_power, add_power
 from sash.operators.group_by.opcodes import (
     FEED_CELL,
     FEED_COUNT,
     FEED_DOUBLE,
-    FEED_DOUBLE_SQUARES,
     FEED_EXACT,
     FEED_KIND,
     FEED_LANES,
     FEED_PART,
-    FEED_SQUARES,
+    FEED_POWER,
 )
 
 
@@ -28,17 +27,18 @@ def add_value(
     if kind == FEED_COUNT:
         cells[group, cell] += weight
     elif kind == FEED_EXACT:
-        cells[group, cell] += weight
-        add_exact(cells, group, cell + 1, low, high, weight)
+        if feeds[feed, FEED_POWER] == 1:
+            cells[group, cell] += weight
+            add_exact(cells, group, cell + 1, low, high, weight)
+        else:
+            add_power(cells, group, cell, low, high, feeds[feed, FEED_LANES], feeds[feed, FEED_POWER], weight)
     elif kind == FEED_DOUBLE:
-        cells[group, cell] += weight
         first, base, length = ranges[part, RANGE_CELL], ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
-        add_double(cells, group, cell, first, base, length, low, weight)
-    elif kind == FEED_SQUARES:
-        add_square(cells, group, cell, low, high, feeds[feed, FEED_LANES], weight)
-    elif kind == FEED_DOUBLE_SQUARES:
-        first, base, length = ranges[part, RANGE_CELL], ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
-        add_double_square(cells, group, cell, first, base, length, low, weight)
+        if feeds[feed, FEED_POWER] == 1:
+            cells[group, cell] += weight
+            add_double(cells, group, cell, first, base, length, low, weight)
+        else:
+            add_double_power(cells, group, cell, first, base, length, low, feeds[feed, FEED_POWER], weight)
     else:
         _add_bits(cells, group, cell, low, weight)
 

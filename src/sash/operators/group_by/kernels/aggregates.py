@@ -21,6 +21,7 @@ from sash.kernels.exact_sum import (
     SIGN,
     carry_limbs,
 )
+from sash.operators.group_by.kernels.moments import statistic
 from sash.operators.group_by.kernels.percentiles import continuous, discrete
 from sash.operators.group_by.kernels.registers import OVERFLOWS
 from sash.operators.group_by.kernels.rounding import (
@@ -33,7 +34,6 @@ from sash.operators.group_by.kernels.rounding import (
     take_limbs,
 )
 from sash.operators.group_by.kernels.value_nodes import BESIDE_MAJOR, BESIDE_MINOR, BESIDE_THERE, from_order, value_of
-from sash.operators.group_by.kernels.variances import variance_of_doubles, variance_of_exact
 from sash.operators.group_by.opcodes import (
     ALL_TRUE,
     ANY_TRUE,
@@ -47,28 +47,23 @@ from sash.operators.group_by.opcodes import (
     CALL_CELL,
     CALL_FACTOR,
     CALL_HIGH,
-    CALL_IS_ROOT,
     CALL_KIND,
     CALL_LANE,
     CALL_LANES,
-    CALL_LESS,
     CALL_LOW,
     CALL_MASK,
     CALL_PART,
-    CALL_SCALE,
-    CALL_SQUARES,
     CONTINUOUS,
     COUNT,
     DISCRETE,
     EXTREME,
     SET_BESIDE,
     SET_IS_MAX,
+    STATISTIC,
     SUM_DECIMAL,
     SUM_DOUBLE,
     SUM_INTEGER,
     TEXT,
-    VARIANCE_DOUBLE,
-    VARIANCE_EXACT,
 )
 
 _EXACT_IN_DOUBLE = 1 << 53
@@ -189,10 +184,9 @@ def _other(
         return low, high, False
     if kind == CONTINUOUS:
         return continuous(nodes, count, calls, call, sets, spare, limbs), 0, False
-    if kind in (VARIANCE_EXACT, VARIANCE_DOUBLE):
-        if count <= calls[call, CALL_LESS]:
-            return 0, 0, True
-        return _variance(call, group, calls, ranges, cells, limbs), 0, False
+    if kind == STATISTIC:
+        bits, is_null = statistic(call, group, calls, ranges, cells, limbs)
+        return bits, 0, is_null
     if kind in (ALL_TRUE, ANY_TRUE):
         trues = cells[group, cell + 1]
         return int(trues == count if kind == ALL_TRUE else trues > 0), 0, False
@@ -206,15 +200,6 @@ def _beside(set_: int, root: int, sets: Int64s, beside: Int64s) -> tuple[int, in
     order, is_max = sets[set_, SET_BESIDE], sets[set_, SET_IS_MAX]
     low, high = from_order(order, is_max, beside[root, BESIDE_MAJOR], beside[root, BESIDE_MINOR])
     return low, high, False
-
-
-@kernel
-def _variance(call: int, group: int, calls: Int64s, ranges: Int64s, cells: Int64s, limbs: Int64s) -> int:
-    cell, part, squares = calls[call, CALL_CELL], calls[call, CALL_PART], calls[call, CALL_SQUARES]
-    less, is_root = calls[call, CALL_LESS], calls[call, CALL_IS_ROOT] != 0
-    if calls[call, CALL_KIND] == VARIANCE_DOUBLE:
-        return variance_of_doubles(cells, group, cell, ranges, part, squares, less, is_root, limbs)
-    return variance_of_exact(cells, group, cell, squares, part, less, calls[call, CALL_SCALE], is_root, limbs)
 
 
 @kernel

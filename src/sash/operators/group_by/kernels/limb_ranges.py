@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from sash.kernels.compiling import kernel
 from sash.kernels.exact_sum import ABOVE_ALL_LIMBS, RANGE_BASE, RANGE_LENGTH, needed_limbs
-from sash.operators.group_by.opcodes import FEED_BIT, FEED_DOUBLE, FEED_DOUBLE_SQUARES, FEED_KIND, FEED_LANE, FEED_MASK, FEED_PART
+from sash.operators.group_by.opcodes import FEED_BIT, FEED_DOUBLE, FEED_KIND, FEED_LANE, FEED_MASK, FEED_PART, FEED_POWER
 
 Int64s = npt.NDArray[np.int64]
 
@@ -17,8 +17,7 @@ def wanted_ranges(rows: Int64s, weight: Int64s, feeds: Int64s, ranges: Int64s, w
     """Write the range that every sum of doubles needs with these rows; the answer is whether one is wider than now."""
     is_wider = False
     for feed in range(len(feeds)):
-        kind = feeds[feed, FEED_KIND]
-        if kind not in (FEED_DOUBLE, FEED_DOUBLE_SQUARES):
+        if feeds[feed, FEED_KIND] != FEED_DOUBLE:
             continue
         part = feeds[feed, FEED_PART]
         lowest, length = ranges[part, RANGE_BASE], ranges[part, RANGE_LENGTH]
@@ -26,8 +25,7 @@ def wanted_ranges(rows: Int64s, weight: Int64s, feeds: Int64s, ranges: Int64s, w
             lowest = ABOVE_ALL_LIMBS
         highest = lowest + length if length else 0
         lane, mask, bit = feeds[feed, FEED_LANE], feeds[feed, FEED_MASK], feeds[feed, FEED_BIT]
-        power = 1 if kind == FEED_DOUBLE else 2
-        lowest, highest = needed_limbs(rows, weight, lane, mask, bit, power, lowest, highest)
+        lowest, highest = needed_limbs(rows, weight, lane, mask, bit, feeds[feed, FEED_POWER], lowest, highest)
         wanted[part, RANGE_BASE] = lowest if highest else 0
         wanted[part, RANGE_LENGTH] = highest - lowest if highest else 0
         is_wider |= wanted[part, RANGE_LENGTH] != length

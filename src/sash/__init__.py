@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
     from sash import testing
     from sash.database.answer import Answer, Rows
-    from sash.database.database import Database, Subscription
+    from sash.database.database import Database
     from sash.database.embedded import EmbeddedDatabase
     from sash.database.explanation import Explanation
     from sash.database.on_spark import SparkDatabase
     from sash.database.options import EmbeddedOptions, SparkOptions
+    from sash.runtime.subscribing import Subscription
 
 __all__ = [
     "Answer",
@@ -54,7 +55,7 @@ _LATER = {  # names, and the modules that they are in
     "Explanation": "sash.database.explanation",
     "Rows": "sash.database.answer",
     "SparkDatabase": "sash.database.on_spark",
-    "Subscription": "sash.database.database",
+    "Subscription": "sash.runtime.subscribing",
 }
 
 

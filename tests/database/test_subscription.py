@@ -41,7 +41,7 @@ def rows(table: pa.Table | list[pa.RecordBatch]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def reading(subscription: sash.database.subscription.Subscription) -> Iterator[list[pa.RecordBatch]]:
+def reading(subscription: sash.Subscription) -> Iterator[list[pa.RecordBatch]]:
     """Another thread reads to the end of it."""
     found: list[pa.RecordBatch] = []
     thread = threading.Thread(target=lambda: found.extend(subscription), daemon=True)

@@ -12,7 +12,7 @@ from without_spark import connected, query_of
 
 from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError
-from sash.spark.subscription import Subscription
+from sash.runtime.subscribing import Subscription
 
 assert often  # a fixture
 

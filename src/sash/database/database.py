@@ -10,7 +10,7 @@ instead. What is the same for both is written here; hosts answer questions by wh
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +33,7 @@ from sash.runtime.instants import Instants, moment
 from sash.runtime.live import Net
 from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
+from sash.runtime.subscribing import OnBatch, Subscription
 from sash.scalar.failures import Failures
 from sash.scalar.nodes import Call
 from sash.sql.questions import Question
@@ -80,24 +81,6 @@ class Host(Protocol):
     def statistics(self) -> Statistics: ...
 
     def counted(self) -> dict[str, Counts]: ...
-
-
-class Subscription(Protocol):
-    """An iterator of Arrow batches, each with _op, _ts and the columns of a view; also a context manager."""
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
-
-    def __next__(self) -> pa.RecordBatch:
-        """The next batch. After a time-out one may ask again: nothing is lost."""
-
-    def close(self) -> None:
-        """Read no more; a thread that waits in this subscription stops."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 class Database(StatementExecutor):
@@ -277,8 +260,18 @@ class Database(StatementExecutor):
             return moment(self._running().changes_since(self._kept_view(name)))
 
     @abstractmethod
-    def subscribe(self, name: str, timeout: float | None = None) -> Subscription:
-        """The changes of a view that come from now on, as an iterator of Arrow batches, for another thread, or for later.
+    def subscribe(
+        self, name: str, timeout: float | None = None, *, snapshot: bool = False, since: Instant | None = None,
+        progress: bool = False, on_batch: OnBatch | None = None, queue: int | None = None, slow: str = "error",
+    ) -> Subscription:
+        """The final changes of a view that come from now on, as an iterator of Arrow batches, for another thread, or for later;
+        as an async iterator; or, given `on_batch`, as calls from a thread of its own.
+
+        It begins with the answer (`snapshot`), or with the changes at an instant and later ones (`since`), which must be kept.
+        `complete_before` of the subscription tells up to which instant all has been read; with `progress`, batches without rows
+        come too when time has gone on. A reader that is slow is told what it has missed (`slow="error"`), or gets the answer
+        instead, after a row with _op 0 (`slow="snapshot"`), or those who push rows wait for it (`slow="block"`, in this process
+        alone); `queue` is how many changes may wait for it, without it as many as the history, or 64 MB, holds.
 
         It ends when the view is dropped or the database is closed, and, given a `timeout`, when nothing has come for so many
         seconds; then one may ask again.

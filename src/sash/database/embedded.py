@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -33,6 +34,7 @@ from sash.runtime.instants import Instants, moment
 from sash.runtime.live import Net
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.progress import Progress
+from sash.runtime.subscribing import OnBatch, Wishes
 from sash.schema import BEGINNING
 from sash.sources.batches import batches
 from sash.sources.convert import convert
@@ -167,8 +169,15 @@ class EmbeddedDatabase(Database):
         return table.replace_schema_metadata({COMPLETE_SINCE: moment(host.changes_since(found)).isoformat(" ")})
 
     @in_turn
-    def subscribe(self, name: str, timeout: float | None = None) -> EmbeddedSubscription:
-        return EmbeddedSubscription(self._running().unread(self._kept_view(name)), self.turns, timeout)
+    def subscribe(
+        self, name: str, timeout: float | None = None, *, snapshot: bool = False, since: Instant | None = None,
+        progress: bool = False, on_batch: OnBatch | None = None, queue: int | None = None, slow: str = "error",
+    ) -> EmbeddedSubscription:
+        host, found = self._running(), self._kept_view(name)
+        begin = None if since is None else parse_instant(since, max(host.event_time, 0))
+        unread = host.unread(found, Wishes.of(snapshot, begin, progress, queue, slow))
+        subscription = EmbeddedSubscription(unread, self.turns, timeout, progress=progress)
+        return subscription if on_batch is None else subscription.call(on_batch)
 
     def write_answers(self, folder: Path | str | None = None) -> None:
         self._check_open()
@@ -302,6 +311,7 @@ class EmbeddedDatabase(Database):
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
+        self._wait_for_readers(host)
         self._present.heard(spec.name, self._clock())
         self._has_rows = True
         if all(stream.name != spec.name for stream in host.job.streams):
@@ -315,6 +325,18 @@ class EmbeddedDatabase(Database):
             with self.turns.work():
                 host.take(spec.name, piece, dead if start == 0 else dead.slice(0, 0), self._arrival(spec, piece.num_rows))
             self._think_again(piece.num_rows)
+
+    def _wait_for_readers(self, host: EmbeddedHost) -> None:
+        """Those who asked for it read first; one that this very thread reads would never."""
+
+        def is_free() -> bool:
+            reader = host.blocking()
+            if reader is not None and reader.thread == threading.get_ident():
+                raise SashError("this thread would wait for a subscription that it reads itself", "read it in another thread")
+            return reader is None
+
+        self.turns.wait_for(is_free, None)
+        self.turns.check()
 
     def _think_again(self, rows: int) -> None:
         """Plan views anew, if their streams have come to look very different from what was thought."""

@@ -27,12 +27,12 @@ from sash.runtime.history_limit import Asked, parse_history
 from sash.runtime.instants import Instants
 from sash.runtime.live import Net
 from sash.runtime.progress import Progress
+from sash.runtime.subscribing import OnBatch, Slow, Subscription, Wishes
 from sash.sources.convert import convert
 from sash.spark.folder import reached
 from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
 from sash.spark.host import SparkHost
 from sash.spark.placed_frames import check_places, placed
-from sash.spark.subscription import Subscription
 from sash.spark.trials import shown
 from sash.spark.workers import begin_check
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
@@ -172,10 +172,21 @@ class SparkDatabase(Database):
         found = self._kept_view(name)
         return self._running().changes(found)
 
-    def subscribe(self, name: str, timeout: float | None = None) -> Subscription:
+    def subscribe(
+        self, name: str, timeout: float | None = None, *, snapshot: bool = False, since: Instant | None = None,
+        progress: bool = False, on_batch: OnBatch | None = None, queue: int | None = None, slow: str = "error",
+    ) -> Subscription:
         self._check_open()
         found = self._kept_view(name)
-        return self._running().subscribe(found, timeout)
+        if queue is not None or slow == Slow.BLOCK.value:
+            raise SashError(
+                "on Spark changes wait in files: no queue is bounded, and nobody waits for a reader",
+                'leave queue out, keep more history, or say slow="snapshot"',
+            )
+        host = self._running()
+        begin = None if since is None else parse_instant(since, host.progress.event_time or 0)
+        subscription = host.subscribe(found, timeout, Wishes.of(snapshot, begin, progress, queue, slow))
+        return subscription if on_batch is None else subscription.call(on_batch)
 
     def write_answers(self, folder: Path | str | None = None) -> None:
         self._running().write_final(self._presented, folder)

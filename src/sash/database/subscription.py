@@ -1,20 +1,17 @@
-"""Subscriptions: the changes of a view as they come, for a thread that has nothing else to do.
+"""Subscriptions of an engine in this process: changes wait in the changelog of the view until they are read.
 
-    for batch in db.subscribe("v"):         Arrow record batches: _op, _ts, then the columns of the view
-        …
-
-It begins with what comes after it was asked for, and ends when the view is dropped or the database is closed. It holds back
-nobody: a reader that has fallen behind what is kept is told so, once, and may go on from there.
+It begins with what comes after it was asked for, or with the answer, or at an instant that is kept, and ends when the view is
+dropped or the database is closed. Unless it asks for it, it holds back nobody: a reader that has fallen behind what is kept is
+told so, once, and may go on from there, or gets the answer instead of what it has missed.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from types import TracebackType
 from typing import Protocol
 
 import pyarrow as pa
 
+from sash.runtime.subscribing import Subscription
 from sash.turns import Turns
 
 
@@ -24,47 +21,61 @@ class Unread(Protocol):
     def take(self) -> list[pa.RecordBatch]:
         """What has come since the last call; an error if a part of it is not there any more."""
 
+    def close(self) -> None:
+        """Nobody reads any more."""
+
+    @property
+    def nothing(self) -> pa.RecordBatch:
+        """A batch without rows."""
+
+    @property
+    def complete_before(self) -> int:
+        """All changes before this instant have been taken."""
+
     @property
     def is_over(self) -> bool:
         """Whether nothing will come any more."""
 
 
-class EmbeddedSubscription:
-    """An iterator of batches; `timeout` is for how many seconds it waits for the next one before it stops."""
+class EmbeddedSubscription(Subscription):
+    """Waits for its turn, and lets others have theirs."""
 
-    def __init__(self, unread: Unread, turns: Turns, timeout: float | None = None) -> None:
+    def __init__(self, unread: Unread, turns: Turns, timeout: float | None = None, *, progress: bool = False) -> None:
+        super().__init__(timeout)
         self._unread = unread
         self._turns = turns
-        self._timeout = timeout
-        self._ready: deque[pa.RecordBatch] = deque()
-        self._is_closed = False
+        self._progress = progress
+        self._told = unread.complete_before
 
-    def __iter__(self) -> EmbeddedSubscription:
-        return self
-
-    def __next__(self) -> pa.RecordBatch:
-        """The next batch. After a time-out one may ask again: nothing is lost."""
-        with self._turns.last_turn():
-            if not self._is_closed and not self._ready:
-                self._turns.wait_for(self._has_come, self._timeout)
-            if self._is_closed or not self._ready:
-                raise StopIteration
-            return self._ready.popleft()
+    @property
+    def is_over(self) -> bool:
+        return self._is_closed or (not self._ready and (self._turns.is_closed or self._unread.is_over))
 
     def close(self) -> None:
-        """Read no more; a thread that waits in this subscription stops."""
         with self._turns.last_turn():
-            self._is_closed = True
-            self._ready.clear()
+            super().close()
+            self._unread.close()
             self._turns.notify()
 
-    def __enter__(self) -> EmbeddedSubscription:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
+    def _fill(self, timeout: float | None) -> None:
+        with self._turns.last_turn():
+            self._turns.wait_for(self._has_come, timeout)
 
     def _has_come(self) -> bool:
-        if not self._is_closed:
-            self._ready.extend(self._unread.take())
+        if not self._is_closed and not self._ready:
+            self._take()
         return self._is_closed or bool(self._ready) or self._unread.is_over
+
+    def _take(self) -> None:
+        """Of several batches, only the last brings everything up to an instant."""
+        found, before = self._unread.take(), self._unread.complete_before
+        for batch in found[:-1]:
+            self._put(batch, self._told)
+        if found:
+            self._put(found[-1], before)
+            self._turns.notify()  # somebody may have waited for it
+        elif before > self._told and self._progress:
+            self._put(self._unread.nothing, before)
+        else:
+            self._time_is(before)
+        self._told = max(self._told, before)

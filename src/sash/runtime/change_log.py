@@ -12,6 +12,7 @@ late as can be: when somebody asks for it, or before they are dropped, or become
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +26,8 @@ from sash.errors import SashError
 from sash.runtime.batch_log import BatchLog, Piece
 from sash.runtime.history_limit import DEFAULT_BYTES, History, longest
 from sash.runtime.lane_changes import LaneChanges, joined
-from sash.schema import BEGINNING
+from sash.runtime.subscribing import Slow
+from sash.schema import BEGINNING, FOREVER
 
 Batch: TypeAlias = pa.RecordBatch | LaneChanges
 
@@ -33,8 +35,11 @@ Batch: TypeAlias = pa.RecordBatch | LaneChanges
 class Reader:
     """Where a subscriber is: the number of the first row that it has not read."""
 
-    def __init__(self, position: int) -> None:
+    def __init__(self, position: int, queue: int | None = None, slow: Slow = Slow.ERROR) -> None:
         self.position = position
+        self.queue, self.slow = queue, slow
+        self.has_missed = False  # it gets the answer next
+        self.thread = threading.get_ident()  # that reads it
 
 
 class ChangeLog(BatchLog):
@@ -82,17 +87,40 @@ class ChangeLog(BatchLog):
                 return found[place:], since
         return [], since
 
-    def reader(self) -> Reader:
-        """One who reads what comes from now on."""
-        reader = Reader(self.count)
+    def reader(self, since: int | None = None, queue: int | None = None, slow: Slow = Slow.ERROR) -> Reader:
+        """One who reads what comes from now on, or from an instant on since which all is kept."""
+        reader = Reader(self.count if since is None else self._first_at(since), queue, slow)
         self._readers.add(reader)
         return reader
+
+    def leave(self, reader: Reader) -> None:
+        """It reads no more."""
+        self._readers.discard(reader)
+        self._drop()
+
+    def blocking(self) -> Reader | None:
+        """One for whom those who bring rows are to wait."""
+        return next((one for one in self._readers if one.slow is Slow.BLOCK and self._is_full(one)), None)
+
+    def _is_full(self, reader: Reader) -> bool:
+        return reader.queue is not None and self.count - reader.position > reader.queue
+
+    def _first_at(self, instant: int) -> int:
+        """The number of the first change at an instant or later."""
+        for piece in self._pieces:
+            ts = instants(piece.batch)
+            if ts[-1] >= instant:
+                return piece.first + int(np.searchsorted(ts, instant))
+        return self.count
 
     def read(self, reader: Reader) -> list[pa.RecordBatch]:
         """What has come since it was last asked; an error, once, for one that is too far behind."""
         missed, found = self.first - reader.position, self.since(reader.position)
-        reader.position = self.count
-        if missed > 0:
+        reader.position, reader.thread = self.count, threading.get_ident()
+        self._drop()
+        if missed > 0 and reader.slow is Slow.SNAPSHOT:
+            reader.has_missed, found = True, []
+        elif missed > 0:
             raise SashError(
                 f"{missed:,} changes were dropped before this subscriber read them",
                 "read the view and go on, read faster, or keep more: connect(history=…)",
@@ -144,8 +172,12 @@ class ChangeLog(BatchLog):
             self._added = piece.end
 
     def _drop(self) -> None:
+        for reader in self._readers:
+            if reader.slow is Slow.SNAPSHOT and self._is_full(reader):
+                reader.has_missed, reader.position = True, self.count
         needed = min((reader.position for reader in self._readers), default=self.count)
-        room = max(DEFAULT_BYTES, self._bound or 0)
+        blocks = any(reader.slow is Slow.BLOCK for reader in self._readers)
+        room = FOREVER if blocks else max(DEFAULT_BYTES, self._bound or 0)
         while self._pieces and not self._is_kept(self._pieces[0]):
             if self._pieces[0].end > needed and self.bytes <= room:
                 return

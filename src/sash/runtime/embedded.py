@@ -21,6 +21,7 @@ from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.asking import Found, answer_in
 from sash.runtime.batch_log import BatchLog
+from sash.runtime.change_log import Reader
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants, check_kept, together
@@ -33,6 +34,7 @@ from sash.runtime.packets import OUTSIDE, AsTheyAre, Cargo, Packet
 from sash.runtime.packing import DEAD_SCHEMA, NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Outcome, Shard
+from sash.runtime.subscribing import Wishes
 from sash.scalar.failures import Failures
 from sash.scalar.nodes import Call
 from sash.schema import BEGINNING, SECOND
@@ -189,9 +191,13 @@ class EmbeddedHost:
         """The instant from which on every change of a view is kept."""
         return self.views[name].kept.changes.kept_since
 
-    def unread(self, name: str) -> UnreadChanges:
-        """For one who wants the changes of a view that come from now on."""
-        return UnreadChanges(name, self.views[name].kept, self.views)
+    def unread(self, name: str, wishes: Wishes) -> UnreadChanges:
+        """For one who wants the changes of a view."""
+        return UnreadChanges(name, self.views[name].kept, self.views, lambda: self._together([name]).final_before, wishes)
+
+    def blocking(self) -> Reader | None:
+        """A subscriber for whom those who bring rows are to wait."""
+        return next((found for kept in self._kept.values() if (found := kept.changes.blocking()) is not None), None)
 
     def taken_rows(self) -> dict[str, Changes]:
         """All changes, late and dead rows since the last call; they are kept no longer."""

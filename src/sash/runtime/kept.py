@@ -8,7 +8,7 @@ So a step costs nothing here but to keep what it made; most answers are asked fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from sash.runtime.change_log import ChangeLog, instants
 from sash.runtime.history_limit import History
 from sash.runtime.lane_changes import ChangeWriter, LaneChanges
 from sash.runtime.live import NO_LANES, Lanes, LiveView, Net, Shelf
+from sash.runtime.subscribing import Wishes, begun_with, not_kept
 from sash.scalar.nodes import Call
 from sash.schema import BEGINNING
 
@@ -35,6 +36,11 @@ class Kept:
             self._interner.hold(self._let_go)  # before the answer is asked what it holds: it may grow here
         self._live = LiveView(view.schema, shelf, view.spec.key_columns)
         self.changes = ChangeLog(history, self._add_up)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the changes."""
+        return self._writer.schema
 
     def close(self) -> None:
         """Nobody will ask any more."""
@@ -88,12 +94,31 @@ class ShownView:
 class UnreadChanges:
     """What one subscriber has not read of a view; over when the view is gone or another has its name."""
 
-    def __init__(self, name: str, kept: Kept, views: Mapping[str, ShownView]) -> None:
-        self._name, self._kept, self._views = name, kept, views
-        self._reader = kept.changes.reader()
+    def __init__(
+        self, name: str, kept: Kept, views: Mapping[str, ShownView], final_before: Callable[[], int], wishes: Wishes
+    ) -> None:
+        self._name, self._kept, self._views, self._final_before = name, kept, views, final_before
+        if wishes.since is not None and wishes.since < kept.changes.kept_since:
+            raise not_kept(name, wishes.since, kept.changes.kept_since)
+        self._reader = kept.changes.reader(wishes.since, wishes.queue, wishes.slow)
+        self._first = [begun_with(kept.answer(), final_before() - 1, kept.schema)] if wishes.snapshot else []
+        self.complete_before = wishes.since if wishes.since is not None else BEGINNING if wishes.snapshot else final_before()
 
     def take(self) -> list[pa.RecordBatch]:
-        return self._kept.changes.read(self._reader)
+        found, self._first = [*self._first, *self._kept.changes.read(self._reader)], []
+        if self._reader.has_missed:
+            self._reader.has_missed = False
+            found = [begun_with(self._kept.answer(), self._final_before() - 1, self._kept.schema, anew=True)]
+        if not self.is_over:
+            self.complete_before = max(self.complete_before, self._final_before())
+        return found
+
+    def close(self) -> None:
+        self._kept.changes.leave(self._reader)
+
+    @property
+    def nothing(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pylist([], schema=self._kept.schema)
 
     @property
     def is_over(self) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from sash.errors import SashError
+from sash.spark.arenas import BEFORE_ALL
 from sash.spark.folder import Folder
 from sash.spark.manifest import Kept, Manifest, ManifestFolder, Part
 from sash.spark.output_files import MissingPart, read_batches, read_part
@@ -60,9 +61,10 @@ class Changelog:
         return self.record.is_there
 
     def goes_on(self) -> bool:
-        """Whether the view is still there."""
-        found = self.record.read().outputs.get(self.name)
-        return found is not None and found.ended is None
+        """Whether the view is still there, or, before the first batch, will be."""
+        manifest = self.record.read()
+        found = manifest.outputs.get(self.name)
+        return manifest.batch == BEFORE_ALL if found is None else found.ended is None
 
     def newest(self) -> int:
         """The last batch on record."""
@@ -140,7 +142,7 @@ class Changelog:
 def _pieces(parts: Sequence[Part], after: int, last: int) -> Iterator[Piece]:
     """Ranges of batches, cut where a file ends."""
     size, start = 0, after
-    for part, following in zip(parts, [*parts[1:], None], strict=True):
+    for part, following in zip(parts, [*parts, None][1:], strict=True):
         size += part.size
         is_cut = following is None or (size >= PIECE_BYTES and following.first > part.last)
         if is_cut:

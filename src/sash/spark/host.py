@@ -43,6 +43,7 @@ from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.packing import DEAD_SCHEMA
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
+from sash.runtime.subscribing import Wishes, begun_with, not_kept
 from sash.scalar.failures import Failures
 from sash.scalar.nodes import Call
 from sash.sources.listing import list_files
@@ -74,7 +75,7 @@ from sash.spark.shard_task import JOB, STAGE, MakeEngine
 from sash.spark.stage import looking_stage, stage
 from sash.spark.starting import started
 from sash.spark.store import History
-from sash.spark.subscription import Subscription
+from sash.spark.subscription import FileSubscription
 from sash.spark.tidying import Tidying
 from sash.spark.trials import shown
 from sash.spark.versions import Facts, Versions
@@ -399,11 +400,23 @@ class SparkHost:
         changelog = self.ledger.changelog(output_name(name, Cargo.CHANGES))
         return self._spark.readStream.format(CHANGES_FORMAT).schema(schema).option(OPTION, changelog.to_text()).load()
 
-    def subscribe(self, name: str, timeout: float | None) -> Subscription:
-        """The changes of a view from now on, as they come."""
-        changelog, schema = self.ledger.changelog(output_name(name, Cargo.CHANGES)), changes_schema(self._view(name).schema)
-        last, came = self.ledger.manifest.batch, self.ledger.came
-        return Subscription(changelog, schema, last, came, lambda: not self._is_closed, timeout)
+    def subscribe(self, name: str, timeout: float | None, wishes: Wishes) -> FileSubscription:
+        """The changes of a view, as they come."""
+        view = self._view(name)
+        changelog, schema = self.ledger.changelog(output_name(name, Cargo.CHANGES)), changes_schema(view.schema)
+        if wishes.since is not None and wishes.since < (kept := self.changes_since(name)):
+            raise not_kept(name, wishes.since, kept)
+        with self._between_batches:
+            first = [begun_with(self.final(name), self._final_before(view) - 1, schema)] if wishes.snapshot else []
+            last = None if wishes.since is not None else self.ledger.manifest.batch
+            return FileSubscription(
+                changelog, schema, last, first, self.ledger.came, lambda: not self._is_closed, lambda: self._final_before(view),
+                wishes, timeout,
+            )
+
+    def _final_before(self, view: View) -> int:
+        with self._between_batches:
+            return self._instants_of(view).final_before
 
     def write_final(self, present: Callable[[str, pa.Table], pa.Table], folder: Path | str | None = None) -> None:
         """Write the answer of every view, as it is presented, to its file, beside the changes or elsewhere."""

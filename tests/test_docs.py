@@ -1,6 +1,6 @@
 """The page of functions is what the registry holds. To write it anew: SASH_WRITE_DOCS=1 pytest tests/test_docs.py
 
-The page on Python says what its example prints, and names every public method."""
+The pages on Python and on asking say what their examples print; that on Python names every public method."""
 
 from __future__ import annotations
 
@@ -105,11 +105,16 @@ def page() -> str:
     return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Windows of time\n\n{WINDOWS}\n## Arrays\n\n{ARRAYS}\n## Scalar functions\n\n{table}\n"
 
 
-def test_the_page_on_python(capsys: pytest.CaptureFixture[str]) -> None:
-    text = (PAGE.parent / "python.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["python.md", "asking.md"])
+def test_a_page_says_what_its_example_prints(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (PAGE.parent / page).read_text(encoding="utf-8")
     (example,), (said,) = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "text"))
     exec(example, {})
     assert capsys.readouterr().out == said
+
+
+def test_the_page_on_python_names_every_method() -> None:
+    text = (PAGE.parent / "python.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+)", "\n".join(line for line in text.splitlines() if line.startswith("| `"))))
     assert named >= {name for name in vars(Database) if not name.startswith("_")}
 

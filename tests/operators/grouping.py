@@ -116,6 +116,21 @@ def slow_variance(call: AggregateCall, values: list) -> object:
     return nearest(variance) if call.function in (Function.VAR_POP, Function.VAR_SAMP) else nearest_root(variance)
 
 
+def slow_shape(call: AggregateCall, values: list) -> object:
+    """Skewness and kurtosis of the population: the third and the fourth moment over powers of the second."""
+    if not all(math.isfinite(value) for value in values):
+        return math.nan
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact, Fraction(0)) / len(exact)
+    second, third, fourth = (sum(((value - mean) ** power for value in exact), Fraction(0)) / len(exact) for power in (2, 3, 4))
+    if second == 0:
+        return None
+    if call.function is Function.KURTOSIS:
+        return nearest(fourth / second**2 - 3)
+    magnitude = nearest_root(third**2 / second**3)
+    return -magnitude if third < 0 else magnitude
+
+
 def nearest_root(square: Fraction) -> float:
     """From far more bits than a double has; an odd last one stands for whatever follows."""
     shift = max(0, 200 - square.numerator.bit_length() + square.denominator.bit_length()) // 2 + 1100
@@ -146,6 +161,7 @@ SLOW = {
     **dict.fromkeys(
         (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP), slow_variance
     ),
+    **dict.fromkeys((Function.SKEWNESS, Function.KURTOSIS), slow_shape),
     **dict.fromkeys((Function.MEDIAN, Function.PERCENTILE_CONT, Function.PERCENTILE_DISC), slow_percentile),
     Function.STRING_AGG: lambda call, values: (call.parameter or "").join(values),
     Function.BIT_AND: lambda call, values: reduce(and_, values),

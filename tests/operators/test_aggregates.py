@@ -42,6 +42,8 @@ DISTINCT_CALLS += [(COUNT, c, DISTINCT) for c in (0, 7, 8, 9)] + [(MIN, 3, DISTI
 DISTINCT_CALLS += [(SUM, 3), (COUNT, 3), (Function.VAR_POP, 3, DISTINCT), (Function.BIT_XOR, 1, DISTINCT)]
 DISTINCT_CALLS += [(MEDIAN, 2, DISTINCT), (Function.STDDEV_SAMP, 5, DISTINCT), (MEDIAN, 2)]
 VARIANCE_CALLS = [(f, c) for f in VARIANCES for c in NUMBERS] + [(SUM, 3), (AVG, 6)]
+SHAPE_CALLS = [(f, c) for f in (Function.SKEWNESS, Function.KURTOSIS) for c in NUMBERS]
+SHAPE_CALLS += [(Function.SKEWNESS, 3, DISTINCT), (Function.KURTOSIS, 5, DISTINCT), (Function.STDDEV_POP, 6), (AVG, 3)]
 RANKED_CALLS = [(MEDIAN, c) for c in NUMBERS]
 RANKED_CALLS += [(CONT, c, {"parameter": f}) for c in (2, 3, 5) for f in (0.0, 0.1, 0.3, 0.9, 0.123456789, 1.0)]
 RANKED_CALLS += [(DISC, c, {"parameter": f}) for c in range(10) for f in (0.0, 0.25, 1.0)]
@@ -57,7 +59,7 @@ BIT_CALLS = [(f, c) for f in (Function.BIT_AND, Function.BIT_OR, Function.BIT_XO
 BIT_CALLS += [(Function.BOOL_AND, 0), (Function.BOOL_OR, 0), (COUNT, 0), *((Function.ANY_VALUE, c) for c in range(10))]
 KINDS = {
     "distinct": DISTINCT_CALLS, "variance": VARIANCE_CALLS, "ranked": RANKED_CALLS, "pair": PAIR_CALLS,
-    "text": TEXT_CALLS, "bit": BIT_CALLS,
+    "text": TEXT_CALLS, "bit": BIT_CALLS, "shape": SHAPE_CALLS,
 }
 
 

@@ -131,6 +131,12 @@ def folded(values, operation):
     return result
 
 
+def standardized(values: list, power: int) -> float | None:
+    """A moment of the values, whose deviation is the unit."""
+    deviation = statistics.pstdev(values)
+    return sum(((value - statistics.mean(values)) / deviation) ** power for value in values) / len(values) if deviation else None
+
+
 MEANS = {
     Function.SUM: lambda values, _: sum(values),
     Function.AVG: lambda values, _: sum(values) / len(values),
@@ -140,6 +146,8 @@ MEANS = {
     Function.VAR_SAMP: lambda values, _: statistics.variance(values) if len(values) > 1 else None,
     Function.STDDEV_POP: lambda values, _: statistics.pstdev(values),
     Function.STDDEV_SAMP: lambda values, _: statistics.stdev(values) if len(values) > 1 else None,
+    Function.SKEWNESS: lambda values, _: standardized(values, 3),
+    Function.KURTOSIS: lambda values, _: None if (found := standardized(values, 4)) is None else found - 3,
     Function.MEDIAN: lambda values, _: between(values, 0.5),
     Function.PERCENTILE_CONT: between,
     Function.PERCENTILE_DISC: lambda values, f: values[max(0, -int(-len(values) * f // 1) - 1)],

@@ -114,6 +114,8 @@ class Function(Enum):
     VAR_SAMP = "VAR_SAMP", _statistic(2, "var_samp", "variance")  # NULL for one row
     STDDEV_POP = "STDDEV_POP", _statistic(2, "stddev_pop")
     STDDEV_SAMP = "STDDEV_SAMP", _statistic(2, "stddev_samp", "stddev", "std")
+    SKEWNESS = "SKEWNESS", _statistic(3, "skewness")  # of the population; NULL where all values are equal
+    KURTOSIS = "KURTOSIS", _statistic(4, "kurtosis")  # of the population, less that of a normal distribution; NULL as well
     MEDIAN = "MEDIAN", Facts(("median",), Takes.NUMBER, _double)
     PERCENTILE_CONT = "PERCENTILE_CONT", Facts(gives=_double)  # between two values where the fraction falls between them
     PERCENTILE_DISC = "PERCENTILE_DISC", Facts()  # the first value at or after the fraction

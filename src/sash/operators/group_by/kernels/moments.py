@@ -1,6 +1,10 @@
 """Statistics of numbers: the double nearest to the exact one over the bag, made of exact sums of powers.
 
-    VAR_POP  =  (n * sum of squares - (sum)^2) / n^2          VAR_SAMP: over n * (n - 1)
+    VAR_POP   =  A / n^2  with  A = n * S2 - S1^2             VAR_SAMP: over n * (n - 1)
+    SKEWNESS  =  B / sqrt(A^3)  with  B = n * (n * S3 - S1 * S2) - 2 * S1 * A
+    KURTOSIS  =  (C - 3 * A^2) / A^2  with  C = n * (n * (n * S4 - S1 * S3) - 3 * S1 * (n * S3 - S1 * S2)) + 3 * S1^2 * A
+
+where n is the number of values and Sp the sum of their powers p. Skewness and kurtosis do not depend on the unit of the values.
 
 Sums of powers lose nothing. A power is a line of limbs of 32 bits; a double is its mantissa times a power of two, in fixed point
 as the sums are, from 2^(-1074 * power) on. The square of an integer of one lane has up to 126 bits and adds up in three cells.
@@ -26,24 +30,30 @@ from sash.kernels.exact_sum import (
     RANGE_BASE,
     RANGE_CELL,
     RANGE_LENGTH,
+    SIGN,
     add_exact,
     carry_limbs,
 )
 from sash.kernels.hashing import HALF
 from sash.operators.group_by.kernels import rounding
 from sash.operators.group_by.kernels.ratios import accumulate, multiply_limbs, ratio_to_double
-from sash.operators.group_by.kernels.rounding import EXACT_LIMBS, take_exact, take_limbs, top_limb
+from sash.operators.group_by.kernels.rounding import EXACT_LIMBS, bit_length, take_exact, take_limbs, top_limb
 from sash.operators.group_by.opcodes import CALL_CELL, CALL_IS_DOUBLE, CALL_PART, CALL_POWERS, CALL_SCALE, CALL_STATISTIC
 from sash.plan.aggregates import Function
 
-STATISTICS = (Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP)
-VAR_SAMP, STDDEV_POP, STDDEV_SAMP = 1, 2, 3  # their places
+STATISTICS = (
+    Function.VAR_POP, Function.VAR_SAMP, Function.STDDEV_POP, Function.STDDEV_SAMP, Function.SKEWNESS, Function.KURTOSIS,
+)  # fmt: skip
+VAR_SAMP, STDDEV_POP, STDDEV_SAMP, SKEWNESS, KURTOSIS = 1, 2, 3, 4, 5  # their places
+QUOTIENT = 6  # limbs: 128 bits, and as many as its leading zeros may have
 
 # Long numbers lie in the scratch behind what rounding needs: limbs, how many there are, and whether it is negative.
-SLOT = 160  # of the square of a sum of doubles, and more
+SLOT = 448  # of the sixth power of a sum of doubles, and more
 LENGTH, NEGATIVE = SLOT - 2, SLOT - 1
-COUNT, SUM, SQUARES, SPREAD, PRODUCT = (rounding.SCRATCH + SLOT * slot for slot in range(5))
-SCRATCH = PRODUCT + SLOT
+COUNT, SUM, SQUARES, CUBES, FOURTHS, SPREAD, THIRD, FOURTH, OTHER, PRODUCT, REST = (
+    rounding.SCRATCH + SLOT * slot for slot in range(11)
+)  # the sums of powers follow each other; SPREAD is A
+SCRATCH = REST + SLOT
 
 
 @inlined
@@ -101,7 +111,7 @@ def add_double_power(
     _add_limbs(cells, group, load, first, length, place, 2, power, bits < 0 and power & 1 == 1, weight)
 
 
-@inlined
+@kernel
 def _add_limbs(
     cells: Int64s, group: int, load: int, first: int, length: int, place: int, width: int, power: int, is_negative: bool,
     weight: int,
@@ -171,15 +181,24 @@ def statistic(
     _measure(limbs, COUNT, 2, False)
     if is_double:
         _take_doubles(cells, group, ranges, part, 1, 0, limbs, SUM)
-        _take_doubles(cells, group, ranges, calls[call, CALL_POWERS], 2, ranges[part, RANGE_BASE], limbs, SQUARES)
     else:
         is_negative = take_exact(cells, group, cell + 1, limbs)
         _keep(limbs, SUM, 0, EXACT_LIMBS, is_negative)
-        _take_power(cells, group, calls[call, CALL_POWERS], 2, part, limbs, SQUARES)
+    for power in range(2, 3 + int(which >= SKEWNESS) + int(which == KURTOSIS)):
+        at, slot = calls[call, CALL_POWERS + power - 2], COUNT + SLOT * power
+        if is_double:
+            _take_doubles(cells, group, ranges, at, power, ranges[part, RANGE_BASE], limbs, slot)
+        else:
+            _take_power(cells, group, at, power, part, limbs, slot)
     _multiply(limbs, COUNT, SQUARES, SPREAD)
     _multiply(limbs, SUM, SUM, PRODUCT)
     length = limbs[SPREAD + LENGTH]
     accumulate(limbs, SPREAD, length, PRODUCT, limbs[PRODUCT + LENGTH], True)
+    if which in (SKEWNESS, KURTOSIS):
+        _measure(limbs, SPREAD, length, False)
+        if limbs[SPREAD + LENGTH] == 0:
+            return 0, True
+        return _skewness(limbs) if which == SKEWNESS else _kurtosis(limbs), False
     is_root, scale = which in (STDDEV_POP, STDDEV_SAMP), 2 * calls[call, CALL_SCALE]
     return ratio_to_double(limbs, SPREAD, length, 2 * exponent, count, count - less, scale, is_root), False
 
@@ -211,7 +230,7 @@ def _take_power(cells: Int64s, group: int, cell: int, power: int, lanes: int, li
     _keep(limbs, slot, 0, length + 1, is_negative)
 
 
-@inlined
+@kernel
 def _keep(limbs: Int64s, slot: int, offset: int, length: int, is_negative: bool) -> None:
     """Copy what was taken to a slot, with zeros below it."""
     for limb in range(offset):
@@ -226,9 +245,134 @@ def _measure(limbs: Int64s, slot: int, length: int, is_negative: bool) -> None:
     limbs[slot + LENGTH], limbs[slot + NEGATIVE] = top_limb(limbs, slot, length) + 1, int(is_negative)
 
 
-@inlined
+@kernel
 def _multiply(limbs: Int64s, one: int, other: int, to: int) -> None:
     lengths = limbs[one + LENGTH], limbs[other + LENGTH]
     multiply_limbs(limbs, one, lengths[0], other, lengths[1], to)
     _measure(limbs, to, lengths[0] + lengths[1], limbs[one + NEGATIVE] != limbs[other + NEGATIVE])
 
+
+
+@kernel
+def _third(limbs: Int64s) -> None:
+    """n * S3 - S1 * S2."""
+    _multiply(limbs, COUNT, CUBES, THIRD)
+    _multiply(limbs, SUM, SQUARES, PRODUCT)
+    _add(limbs, THIRD, PRODUCT, -1)
+
+
+@kernel
+def _skewness(limbs: Int64s) -> int:
+    """B / sqrt(A^3), as the root of B^2 / A^3."""
+    _third(limbs)
+    _multiply(limbs, COUNT, THIRD, FOURTH)
+    _multiply(limbs, SUM, SPREAD, PRODUCT)
+    _add(limbs, FOURTH, PRODUCT, -2)
+    is_negative = limbs[FOURTH + NEGATIVE] != 0
+    _multiply(limbs, FOURTH, FOURTH, PRODUCT)
+    _multiply(limbs, SPREAD, SPREAD, THIRD)
+    _multiply(limbs, THIRD, SPREAD, FOURTH)
+    return _ratio(limbs, PRODUCT, FOURTH, is_negative, True)
+
+
+@kernel
+def _kurtosis(limbs: Int64s) -> int:
+    """(C - 3 * A^2) / A^2, where 3 * S1^2 * A - 3 * A^2 is 3 * A * (S1^2 - A)."""
+    _third(limbs)
+    _multiply(limbs, COUNT, FOURTHS, FOURTH)
+    _multiply(limbs, SUM, CUBES, PRODUCT)
+    _add(limbs, FOURTH, PRODUCT, -1)
+    _multiply(limbs, COUNT, FOURTH, OTHER)
+    _multiply(limbs, SUM, THIRD, PRODUCT)
+    _add(limbs, OTHER, PRODUCT, -3)
+    _multiply(limbs, COUNT, OTHER, FOURTH)
+    _multiply(limbs, SUM, SUM, OTHER)
+    _add(limbs, OTHER, SPREAD, -1)
+    _multiply(limbs, OTHER, SPREAD, PRODUCT)
+    _add(limbs, FOURTH, PRODUCT, 3)
+    _multiply(limbs, SPREAD, SPREAD, PRODUCT)
+    return _ratio(limbs, FOURTH, PRODUCT, limbs[FOURTH + NEGATIVE] != 0, False)
+
+
+@kernel
+def _add(limbs: Int64s, to: int, number: int, factor: int) -> None:
+    """Add a small multiple of a number to another."""
+    is_negative = limbs[to + NEGATIVE] != 0
+    times = abs(factor) if is_negative == ((limbs[number + NEGATIVE] != 0) != (factor < 0)) else -abs(factor)
+    own, theirs = limbs[to + LENGTH], limbs[number + LENGTH]
+    length, carry = max(own, theirs) + 1, 0
+    for limb in range(length):
+        total = (limbs[to + limb] if limb < own else 0) + (times * limbs[number + limb] if limb < theirs else 0) + carry
+        limbs[to + limb] = total & HALF
+        carry = total >> 32
+    if carry < 0:
+        is_negative, carry = not is_negative, 1
+        for limb in range(length):
+            total = (~limbs[to + limb] & HALF) + carry
+            limbs[to + limb] = total & HALF
+            carry = total >> 32
+    _measure(limbs, to, length, is_negative)
+
+
+@kernel
+def _ratio(limbs: Int64s, number: int, divisor: int, is_negative: bool, is_root: bool) -> int:
+    """The bits of the double nearest to a quotient of magnitudes, or to its square root."""
+    exponent = _divide(limbs, number, divisor)
+    bits = ratio_to_double(limbs, OTHER, QUOTIENT + 1, exponent, 1, 1, 0, is_root)
+    return bits | SIGN if is_negative and bits else bits
+
+
+@kernel
+def _divide(limbs: Int64s, number: int, divisor: int) -> int:
+    """Write the leading bits of a quotient to OTHER, and below them whether anything is left; the answer is its exponent.
+
+    By hand, 16 bits at a time: the leading limbs tell how often the divisor goes into the rest, or once or twice too much.
+    """
+    width = limbs[divisor + LENGTH]
+    shift = LIMB_BITS - bit_length(limbs[divisor + width - 1])
+    _shift(limbs, number, shift)
+    _shift(limbs, divisor, shift)
+    lowest = limbs[number + LENGTH] - width + 1  # of the limbs that the rest has so far
+    for limb in range(width + 1):
+        is_there = limb < width - 1 and lowest + limb >= 0
+        limbs[REST + limb] = limbs[number + lowest + limb] if is_there else 0
+    for digit in range(2 * QUOTIENT):
+        lowest -= 1 - (digit & 1)
+        following = limbs[number + lowest] if lowest >= 0 else 0
+        carry = following & 0xFFFF if digit & 1 else following >> 16
+        for limb in range(width + 1):
+            total = limbs[REST + limb] << 16 | carry
+            limbs[REST + limb] = total & HALF
+            carry = total >> 32
+        leading = limbs[REST + width] << 32 | limbs[REST + width - 1]
+        times = min(leading // limbs[divisor + width - 1], 0xFFFF)
+        carry = _add_to_rest(limbs, divisor, width, -times)
+        while carry < 0:
+            times -= 1
+            carry += _add_to_rest(limbs, divisor, width, 1)
+        at = OTHER + QUOTIENT - (digit >> 1)
+        limbs[at] = limbs[at] << 16 | times if digit & 1 else times
+    limbs[OTHER] = int(top_limb(limbs, REST, width + 1) >= 0 or (lowest > 0 and top_limb(limbs, number, lowest) >= 0))
+    return LIMB_BITS * (lowest - 1)
+
+
+@kernel
+def _shift(limbs: Int64s, slot: int, bits: int) -> None:
+    length, carry = limbs[slot + LENGTH], 0
+    for limb in range(length):
+        total = limbs[slot + limb] << bits | carry
+        limbs[slot + limb] = total & HALF
+        carry = total >> 32
+    limbs[slot + length] = carry
+    limbs[slot + LENGTH] = length + int(carry != 0)
+
+
+@kernel
+def _add_to_rest(limbs: Int64s, divisor: int, width: int, times: int) -> int:
+    """Add a multiple of the divisor to the rest; the answer is what is carried out of it."""
+    carry = 0
+    for limb in range(width + 1):
+        total = limbs[REST + limb] + (times * limbs[divisor + limb] if limb < width else 0) + carry
+        limbs[REST + limb] = total & HALF
+        carry = total >> 32
+    return carry

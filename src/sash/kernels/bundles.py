@@ -41,6 +41,14 @@ class Changes(NamedTuple):
     weight: Line
 
 
+class SignedChanges(NamedTuple):
+    """The same without an expiry."""
+
+    rows: Lines
+    ts: Line
+    weight: Line
+
+
 class Bundle:
     """The parts of a named tuple, and their record."""
 

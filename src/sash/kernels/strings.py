@@ -8,9 +8,12 @@ Code 0 is nobody's: it stands in the lanes of NULL. Codes of forgotten strings a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from sash.kernels.bundles import Letters, Line
 from sash.kernels.compiling import inlined, kernel
 
 Int64s = npt.NDArray[np.int64]
@@ -20,6 +23,14 @@ Bytes = npt.NDArray[np.uint8]
 NEXT_CODE, HEAP_USED, FREE_CODES, LIVE_CODES = 0, 1, 2, 3
 SWEEP_CODES, SWEEP_BYTES = 4, 5  # how many there must be before it is worth while to look for those that nobody holds
 DONE = -1
+
+
+class Strings(NamedTuple):
+    """What tells the bytes of a code."""
+
+    starts: Line
+    lengths: Line
+    heap: Letters
 
 
 @inlined

@@ -14,23 +14,40 @@ depth is logarithmic whatever comes in whatever order, without anything to keep 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
+from sash.kernels.bundles import Lines
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import mix
-from sash.kernels.rows import Bytes, compare_ordered
+from sash.kernels.rows import compare_ordered
+from sash.kernels.strings import Strings
 
 LEFT, RIGHT, PARENT, COUNT, TOTAL, NODE_FIELDS = 0, 1, 2, 3, 4, 5
 
 
+class Tree(NamedTuple):
+    """The rows of nodes, which may be those of several trees, and their fields."""
+
+    stored: Lines
+    nodes: Lines
+
+
+@inlined
+def order_of(rows: Int64s, i: int, stored: Int64s, node: int, orders: Int64s, strings: Strings) -> int:
+    """The order of a row and that of a node: -1, 0 or 1."""
+    return compare_ordered(rows, i, stored, node, orders, strings.starts, strings.lengths, strings.heap)
+
+
 @kernel
 def find_row(
-    rows: Int64s, i: int, stored: Int64s, nodes: Int64s, root: int, orders: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes,
+    rows: Int64s, i: int, tree: Tree, root: int, orders: Int64s, strings: Strings
 ) -> tuple[int, int, int, int]:
     """The node of a row, or 0; how many rows come before it; and where a new node would go: its parent and the side."""
+    nodes = tree.nodes
     node, rank, parent, order = root, 0, 0, 0
     while node:
-        order = compare_ordered(rows, i, stored, node, orders, starts, lengths, heap)
+        order = order_of(rows, i, tree.stored, node, orders, strings)
         before = nodes[nodes[node, LEFT], TOTAL]
         if order == 0:
             return node, rank + before, parent, 0
@@ -45,13 +62,13 @@ def find_row(
 
 @kernel
 def count_before(
-    rows: Int64s, i: int, with_equal: bool, stored: Int64s, nodes: Int64s, root: int, orders: Int64s, starts: Int64s,
-    lengths: Int64s, heap: Bytes,
+    rows: Int64s, i: int, with_equal: bool, tree: Tree, root: int, orders: Int64s, strings: Strings
 ) -> int:
     """How many rows come before a row in the order of some first columns; with those that are equal in it, or without."""
+    nodes = tree.nodes
     node, count = root, 0
     while node:
-        order = compare_ordered(rows, i, stored, node, orders, starts, lengths, heap)
+        order = order_of(rows, i, tree.stored, node, orders, strings)
         if order > 0 or (order == 0 and with_equal):
             count += nodes[nodes[node, LEFT], TOTAL] + nodes[node, COUNT]
             node = nodes[node, RIGHT]

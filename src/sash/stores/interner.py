@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.kernels import strings
+from sash.kernels.bundles import Bundle
 from sash.stores.arena import Arena
 
 Int64s = npt.NDArray[np.int64]
@@ -38,6 +39,7 @@ class Interner:
         self._hashes = scope.array("hashes", FIRST_CODES)
         self._free = scope.array("free", FIRST_CODES)
         self._table = scope.array("table", 4 * FIRST_CODES)
+        self.bundle = Bundle(strings.Strings, self.starts, self.lengths, self.heap)
         self._registers[strings.NEXT_CODE] = max(1, self._registers[strings.NEXT_CODE])
         self._holders: dict[str, list[Holder]] = {}  # by owner
         self._owner, self._is_borrowed = "", False
@@ -147,15 +149,18 @@ class Interner:
         used = int(self._registers[strings.HEAP_USED])
         if len(self.heap) > 4 * max(used, SWEEP_BYTES):
             self.heap = self._scope.shrink("heap", 2 * max(used, SWEEP_BYTES))
+            self.bundle.replace(heap=self.heap)
 
     def _grow(self, length: int) -> None:
         registers = self._registers
         if registers[strings.HEAP_USED] + length > len(self.heap):
             self.heap = self._scope.resize("heap", 2 * len(self.heap) + length)
+            self.bundle.replace(heap=self.heap)
         if registers[strings.NEXT_CODE] >= len(self.starts) and not registers[strings.FREE_CODES]:
             size = 2 * len(self.starts)
             self.starts, self.lengths = self._scope.resize("starts", size), self._scope.resize("lengths", size)
             self._hashes, self._free = self._scope.resize("hashes", size), self._scope.resize("free", size)
+            self.bundle.replace(starts=self.starts, lengths=self.lengths)
         if 2 * (registers[strings.LIVE_CODES] + 1) > len(self._table):
             self._table = self._scope.resize("table", 2 * len(self._table))
             alive = np.ones(int(registers[strings.NEXT_CODE]), np.bool_)

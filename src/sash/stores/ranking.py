@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import MASK_BITS, Int64s, Layout
-from sash.kernels.ranking import LIVE_NODES, LIVE_PARTITIONS, PARTITION_FIELDS, REGISTERS, USED_NODES
-from sash.kernels.tree import COUNT, NODE_FIELDS
+from sash.kernels.bundles import Bundle
+from sash.kernels.ranking import (
+    LIVE_NODES,
+    LIVE_PARTITIONS,
+    PARTITION_FIELDS,
+    REGISTERS,
+    USED_NODES,
+    Aged,
+    KeyPlaces,
+    Ranked,
+)
+from sash.kernels.tree import COUNT, NODE_FIELDS, Tree
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
@@ -25,6 +35,7 @@ class KeyColumns:
         self.nulls = np.array([layout.mask(column) for column in columns], np.int64).reshape(len(columns), 2)
         self.width = len(lanes) + max(1, -(-len(columns) // MASK_BITS))
         strings = {layout.lanes[column] for column in columns if types[column].is_interned}
+        self.bundle = Bundle(KeyPlaces, self.lanes, self.nulls)
         self.strings = np.array([place for place, lane in enumerate(lanes) if lane in strings], np.int64)
 
 
@@ -39,6 +50,11 @@ class Ranking:
         self.partitions = scope.array("partitions", (FIRST_ROOM, PARTITION_FIELDS))
         self.stored = scope.array("stored", (FIRST_ROOM, layout.width + extra))
         self.nodes = scope.array("nodes", (FIRST_ROOM, NODE_FIELDS))
+        self.tree = Bundle(Tree, self.stored, self.nodes)
+        self.bundle = Bundle(
+            Ranked, self.registers, self.table, self.keys, self.partitions, self.tree, np.zeros((1, key.width), np.int64),
+            np.arange(key.width),
+        )
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._live_rows(), lanes))
         interner.hold(lambda: (self.keys, key.strings))
@@ -59,11 +75,14 @@ class Ranking:
         if partitions > len(self.partitions):
             room = max(2 * len(self.partitions), partitions)
             self.keys, self.partitions = self._scope.resize("keys", room), self._scope.resize("partitions", room)
+            self.bundle.replace(keys=self.keys, partitions=self.partitions)
         if 2 * partitions > len(self.table):
             self.table = self._grown("table", self.table, partitions)
+            self.bundle.replace(table=self.table)
 
     def _resize(self, room: int) -> None:
         self.stored, self.nodes = self._scope.resize("stored", room), self._scope.resize("nodes", room)
+        self.tree.replace(stored=self.stored, nodes=self.nodes)
 
     def _grown(self, name: str, table: Int64s, wanted: int) -> Int64s:
         return grown_table(self._scope, name, table, table_length(wanted))
@@ -79,8 +98,10 @@ class AgedRanking(Ranking):
     def __init__(self, layout: Layout, key: KeyColumns, scope: Scope, interner: Interner) -> None:
         super().__init__(layout, key, scope, interner)
         self.row_table = scope.array("row table", 2 * FIRST_ROOM)
+        self.aged = Bundle(Aged, self.bundle, self.row_table, np.arange(layout.width))
 
     def reserve(self, rows: int, partitions: int) -> None:
         super().reserve(rows, partitions)
         if 2 * (len(self) + rows) > len(self.row_table):
             self.row_table = self._grown("row table", self.row_table, len(self) + rows)
+            self.aged.replace(row_table=self.row_table)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
+from sash.kernels.bundles import Bundle
 from sash.operators.as_of import kernels as kernel
 from sash.operators.as_of.spec import AsOfSpec
 from sash.operators.join.sides import Side
@@ -29,10 +30,9 @@ class AsOfSide:
 
     def __init__(self, layout: Layout, keys: tuple[int, ...], at: int, is_forward: bool) -> None:
         self.key = KeyColumns(layout, keys)
-        self.masks = Side(layout, (*keys, at)).masks
-        self.probe = np.zeros((1, layout.width), np.int64)
-        self.orders = row_order(layout, [Order(at, is_descending=is_forward)])
-        self.first = self.orders[:1].copy()
+        orders = row_order(layout, [Order(at, is_descending=is_forward)])
+        masks, probe = Side(layout, (*keys, at)).masks, np.zeros((1, layout.width), np.int64)
+        self.bundle = Bundle(kernel.AsOfSide, self.key.bundle, masks, probe, orders, orders[:1].copy())
 
 
 class AsOf(Operator):
@@ -40,19 +40,20 @@ class AsOf(Operator):
 
     def __init__(self, spec: AsOfSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        scope, self._interner = context.scope, context.interner
+        scope, interner = context.scope, context.interner
         left, right = spec.left.layout, spec.right.layout
-        self._left = AsOfSide(left, spec.left_keys, spec.left_at, spec.is_forward)
-        self._right = AsOfSide(right, spec.right_keys, spec.right_at, spec.is_forward)
+        one = AsOfSide(left, spec.left_keys, spec.left_at, spec.is_forward)
+        other = AsOfSide(right, spec.right_keys, spec.right_at, spec.is_forward)
         lanes = left.schema.types[spec.left_at].lanes
         facts = [left.lanes[spec.left_at], right.lanes[spec.right_at], lanes, spec.is_strict, spec.is_outer]
-        self._facts = np.array(facts, np.int64)
-        self._shape = np.array([left.values, right.values, len(left.schema), left.width], np.int64)
-        self._key = np.zeros((1, self._left.key.width), np.int64)
-        self._key_lanes = np.arange(self._left.key.width)
-        self._nets = tuple(NetChanges(layout, self._interner) for layout in (left, right, self.layout))
-        self.ranking = Ranking(left, self._left.key, scope.scope("left"), self._interner)
-        self.right = Ranking(right, self._right.key, scope.scope("right"), self._interner)
+        shape = [left.values, right.values, len(left.schema), left.width]
+        self._nets = tuple(NetChanges(layout, interner) for layout in (left, right, self.layout))
+        self.ranking = Ranking(left, one.key, scope.scope("left"), interner)
+        self.right = Ranking(right, other.key, scope.scope("right"), interner)
+        self._bundle = Bundle(
+            kernel.AsOfJoin, one.bundle, other.bundle, self.ranking.bundle, self.right.bundle, np.array(facts, np.int64),
+            np.array(shape, np.int64), interner.bundle,
+        )
         for column in range(len(right.schema)):
             lane, bit = right.mask(column)
             self.right.stored[0, lane] |= 1 << bit  # node 0 is nobody: a row of NULLs
@@ -73,13 +74,7 @@ class AsOf(Operator):
         return self._nets[-1].per_instant(pieces.delta())
 
     def _changes(self, left: Delta, right: Delta, cursor: Int64s, *out: Int64s) -> int:
-        one, other, strings, sides = self.ranking, self.right, self._interner, (self._left, self._right)
-        keys = [array for side in sides for array in (side.key.lanes, side.key.nulls, side.masks)]
-        orders = [array for side in sides for array in (side.orders, side.first)]
         count: int = kernel.as_of_changes(
-            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, cursor, self._facts, *keys, self._key,
-            self._key_lanes, self._left.probe, self._right.probe, *orders, one.registers, one.table, one.keys, one.partitions,
-            one.stored, one.nodes, other.registers, other.stored, other.nodes, strings.starts, strings.lengths, strings.heap,
-            self._shape, *out,
+            left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, cursor, self._bundle.record, *out
         )
         return count

@@ -12,7 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Int64s
+from sash.kernels.bundles import Bundle
 from sash.kernels.exact_sum import RANGE_CELL, RANGE_COLUMNS, RANGE_LENGTH, spread_cells
+from sash.operators.group_by.kernels.groups import GroupState
 from sash.operators.group_by.kernels.limb_ranges import wanted_ranges
 from sash.operators.group_by.kernels.registers import (
     LAST,
@@ -54,6 +56,9 @@ class Groups:
         self.nodes = scope.array("nodes", (nodes, NODE_FIELDS))
         self.beside = scope.array("beside", (nodes if tables.has_pairs else 1, BESIDE_FIELDS))
         self.node_table = scope.array("node_table", _table_length(nodes))
+        self.bundle = Bundle(
+            GroupState, self.registers, self.ranges, self.table, self.cells, self.lines, self.nodes, self.beside, self.node_table
+        )
 
     @property
     def cells(self) -> Int64s:
@@ -81,11 +86,13 @@ class Groups:
             self.lines = self._scope.resize("lines", 2 * len(self.lines))
             self._flat_cells = self._scope.resize("cells", 2 * len(self._flat_cells))
             self.table = grown_table(self._scope, "table", self.table, _table_length(len(self.lines)))
+            self.bundle.replace(lines=self.lines, cells=self.cells, table=self.table)
         if lacks_nodes:
             self.nodes = self._scope.resize("nodes", 2 * len(self.nodes))
             self.node_table = grown_table(self._scope, "node_table", self.node_table, _table_length(len(self.nodes)))
             if self._tables.has_pairs:
                 self.beside = self._scope.resize("beside", len(self.nodes))
+            self.bundle.replace(nodes=self.nodes, node_table=self.node_table, beside=self.beside)
         return lacks_groups or lacks_nodes
 
     def widen(self, rows: Int64s, weight: Int64s) -> None:
@@ -103,6 +110,7 @@ class Groups:
         spread_cells(self._flat_cells, groups, old_stride, stride, self._tables.cells, self.ranges, ranges, held)
         self.ranges[:] = ranges
         self.registers[STRIDE] = stride
+        self.bundle.replace(cells=self.cells)
 
     def string_values(self) -> tuple[Int64s, Int64s]:
         """The codes that are values of sets, as rows of one lane."""

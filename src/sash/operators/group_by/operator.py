@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from sash.deltas import Delta, Layout
+from sash.kernels.bundles import Bundle
 from sash.operators.group_by.groups import Groups
-from sash.operators.group_by.kernels.groups import group_rows, tag_groups
-from sash.operators.group_by.kernels.moments import SCRATCH
-from sash.operators.group_by.kernels.percentiles import SPARE
+from sash.operators.group_by.kernels.groups import Grouping, group_rows
 from sash.operators.group_by.kernels.registers import BEGUN, LAST, TOUCHED_GROUP
 from sash.operators.group_by.new_texts import NewTexts
 from sash.operators.group_by.opcodes import CALL_LANE
@@ -40,12 +39,13 @@ class GroupBy(Operator):
         self._tables = group_tables(spec)
         self.groups = Groups(context.scope, self._tables, self.layout.width)
         self._interner = interner = context.interner
-        self._key, self._limbs = np.zeros((1, self.layout.width), np.int64), np.zeros(SCRATCH, np.int64)
-        self._spare = np.zeros((1, SPARE), np.int64)
         self._users = {
             place: UserCall(call, self._tables.calls[place], context)
             for place, call in enumerate(spec.calls) if call.function is Function.USER
         }
+        self._texts = NewTexts(self._tables, self._users)
+        facts = self._tables.bundle(self.layout.width)
+        self._bundle = Bundle(Grouping, facts, self.groups.bundle, interner.bundle, self._texts.bundle)
         codes = np.union1d(string_lanes(self.layout), self._tables.calls[list(self._users), CALL_LANE])
         interner.hold(lambda: (self.groups.lines, codes))
         interner.hold(self.groups.string_values)
@@ -75,21 +75,16 @@ class GroupBy(Operator):
         self.groups.widen(delta.rows, delta.weight)
         for user in self._users.values():
             user.forget_empty(self.groups.cells)
-        tables, interner, texts = self._tables, self._interner, NewTexts(self._tables, self._users)
+        texts, groups = self._texts, self.groups
+        texts.start()
         tags = np.empty(len(delta), np.int64)
-        tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
         place, at = 0, 0
         while True:
-            groups = self.groups
             place, at = group_rows(
-                delta.rows, delta.ts, delta.weight, place, shown_from, tables.keys, tables.key_bits, tables.feeds,
-                tables.calls, tables.sets, tables.separators, groups.ranges, groups.registers, groups.table,
-                groups.cells, groups.lines, groups.nodes, groups.beside, groups.node_table, interner.starts,
-                interner.lengths, interner.heap, texts.list, texts.count, texts.buffer, out.rows, out.ts, out.weight,
-                at, self._key, self._limbs, self._spare, tags,
+                delta.rows, delta.ts, delta.weight, place, shown_from, self._bundle.record, tags, out.rows, out.ts, out.weight, at
             )
             if place == len(delta) and groups.registers[TOUCHED_GROUP] == LAST:
-                changes = texts.settled(out.slice(0, at), groups, interner)
+                changes = texts.settled(out.slice(0, at), groups, self._interner)
                 # One group: its row goes, and another comes. What users make of it is not known to be another.
                 return changes if self.spec.keys or self._users else replace(changes, is_net=True)
             if not groups.grow():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Int64s
+from sash.kernels.bundles import Bundle
 from sash.operators.group_by.kernels import sliding_sums as kernel
 from sash.operators.group_by.opcodes import ROWS
 from sash.operators.group_by.tables import GroupTables
@@ -25,6 +26,7 @@ class SlidingGroups:
         self.ring = scope.array("ring", (FIRST_ROOM, kernel.VALUES + len(tables.feeds)))
         self.lines = scope.array("lines", (FIRST_ROOM, tables.cells + width))
         self.table = scope.array("table", 2 * FIRST_ROOM)
+        self.bundle = Bundle(kernel.SlidingState, self.registers, self.ring, self.table, self.lines)
 
     def __len__(self) -> int:
         """Live rows and groups."""
@@ -61,8 +63,10 @@ class SlidingGroups:
         groups = self.live_groups + extra + 1
         if groups > len(self.lines):
             self.lines = self._scope.resize("lines", 1 << (groups - 1).bit_length())
+            self.bundle.replace(lines=self.lines)
         if 2 * len(self.lines) > len(self.table):
             self.table = grown_table(self._scope, "table", self.table, 2 * len(self.lines))
+            self.bundle.replace(table=self.table)
 
     def _reserve_ring(self, wanted: int) -> None:
         if wanted < len(self.ring):  # one place more than rows: for a row that never leaves
@@ -71,4 +75,5 @@ class SlidingGroups:
         held = self.ring[order & (len(self.ring) - 1)]
         self.ring = self._scope.resize("ring", 1 << wanted.bit_length())
         self.ring[: len(held)] = held
+        self.bundle.replace(ring=self.ring)
         self.registers[[kernel.HEAD, kernel.TAIL]] = 0, len(held)

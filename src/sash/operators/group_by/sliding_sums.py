@@ -12,9 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta
-from sash.operators.group_by.kernels.groups import tag_groups
-from sash.operators.group_by.kernels.rounding import SCRATCH
-from sash.operators.group_by.kernels.sliding_sums import CROWDED, count_leaving, slide_sums
+from sash.kernels.bundles import Bundle
+from sash.operators.group_by.kernels.sliding_sums import CROWDED, SlidingGrouping, count_leaving, slide_sums
 from sash.operators.group_by.sliding_groups import SlidingGroups
 from sash.operators.group_by.spec import SlidingGroupBySpec
 from sash.operators.group_by.tables import group_tables
@@ -30,10 +29,10 @@ class SlidingSums(Operator):
 
     def __init__(self, spec: SlidingGroupBySpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._tables = group_tables(spec)
-        self.groups = SlidingGroups(context.scope, self._tables, self.layout.width)
+        tables = group_tables(spec)
+        self.groups = SlidingGroups(context.scope, tables, self.layout.width)
         self._net = NetChanges(spec.layout, context.interner)
-        self._key, self._limbs = np.zeros((1, self.layout.width), np.int64), np.zeros(SCRATCH, np.int64)
+        self._bundle = Bundle(SlidingGrouping, tables.bundle(self.layout.width), self.groups.bundle)
         codes = string_lanes(self.layout)
         context.interner.hold(lambda: (self.groups.shown, codes))
 
@@ -63,13 +62,11 @@ class SlidingSums(Operator):
 
     def _slide(self, delta: Delta, now: int, out: Delta) -> int:
         came = len(delta.ts)
-        tables, groups, tags = self._tables, self.groups, np.empty(came, np.int64)
-        crowded = np.empty(len(out.ts) // 2, np.int64)
-        tag_groups(delta.rows, tables.keys, tables.key_bits, self._key, tags)
+        groups, tags, crowded = self.groups, np.empty(came, np.int64), np.empty(len(out.ts) // 2, np.int64)
         groups.reserve(came)
         count: int = slide_sums(
-            delta.rows, delta.ts, delta.expiry, delta.weight, tags, now, tables.keys, tables.feeds, tables.calls, groups.row_at,
-            groups.registers, groups.ring, groups.table, groups.lines, self._limbs, out.rows, out.ts, out.weight, crowded,
+            delta.rows, delta.ts, delta.expiry, delta.weight, now, groups.row_at, self._bundle.record, tags, out.rows, out.ts,
+            out.weight, crowded,
         )
         if crowds := groups.registers.item(CROWDED):
             self._net.order(out.slice(0, count), crowded[:crowds])

@@ -13,8 +13,11 @@ import numpy.typing as npt
 from sash.deltas import MASK_BITS, Int64s
 from sash.errors import SashError
 from sash.interned import remembered
+from sash.kernels.bundles import Bundle
 from sash.operators.group_by import opcodes as words
-from sash.operators.group_by.kernels.moments import STATISTICS, power_cells
+from sash.operators.group_by.kernels.groups import GroupFacts
+from sash.operators.group_by.kernels.moments import SCRATCH, STATISTICS, power_cells
+from sash.operators.group_by.kernels.percentiles import SPARE
 from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec
 from sash.plan.aggregates import AggregateCall, Function
 from sash.schema import Kind, Type
@@ -36,6 +39,11 @@ class GroupTables:
     separators: npt.NDArray[np.uint8]  # of all texts, one after the other
     cells: int  # before the limbs of sums of doubles
     ranges: int  # how many sums of doubles, or of their squares, there are
+
+    def bundle(self, width: int) -> Bundle:
+        """For a kernel, with room to work with; its output rows are of a width."""
+        key, limbs, spare = np.zeros((1, width), np.int64), np.zeros(SCRATCH, np.int64), np.zeros((1, SPARE), np.int64)
+        return Bundle(GroupFacts, self.keys, self.key_bits, self.feeds, self.calls, self.sets, self.separators, key, limbs, spare)
 
     @property
     def has_pairs(self) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sash.deltas import Delta, Int64s, Layout, forever
+from sash.kernels.bundles import Bundle
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.orders import row_order
@@ -22,6 +23,7 @@ from sash.operators.over.kernels import over as kernel
 from sash.operators.over.segments import Segments
 from sash.operators.over.spec import OverSpec
 from sash.operators.over.window_values import NOWHERE, numbers, sources
+from sash.operators.top.kernels import RankedRows
 from sash.plan.aggregates import AggregateCall
 from sash.plan.over import Frame, OverCall
 from sash.stores.ranking import KeyColumns, Ranking
@@ -37,13 +39,11 @@ class Over(Timeless):
         super().__init__(spec.layout)
         self._spec, self._input, self._interner = spec, spec.input.layout, context.interner
         self._behind, self._ahead = (FAR if far is None else far for far in (spec.reach.behind, spec.reach.ahead))
-        self._key = KeyColumns(self._input, spec.partition)
-        self._line = np.zeros((1, self._key.width), np.int64)
-        self._line_lanes = np.arange(self._key.width)
-        self._orders = row_order(self._input, spec.order)
-        self._peers = self._orders[: len(spec.order)].copy()
+        key, orders = KeyColumns(self._input, spec.partition), row_order(self._input, spec.order)
         self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
-        self.ranking = Ranking(self._input, self._key, context.scope, self._interner)
+        self.ranking = Ranking(self._input, key, context.scope, self._interner)
+        kept = Bundle(RankedRows, key.bundle, self.ranking.bundle, orders, self._interner.bundle)
+        self._bundle = Bundle(kernel.OverRows, kept, orders[: len(spec.order)].copy())
         self._aggregates = [
             (FrameAggregates(frame, tuple(calls.values()), self._input.schema, context), tuple(calls))
             for frame, calls in _by_frame(spec.calls).items()
@@ -67,11 +67,8 @@ class Over(Timeless):
         return Delta.concatenate(found, self.layout.width)
 
     def _copy(self, delta: Delta, cursor: Int64s, rows: Int64s, table: Int64s) -> int:
-        ranking, strings = self.ranking, self._interner
         count: int = kernel.copy_partitions(
-            delta.rows, delta.ts, delta.weight, cursor, self._behind, self._ahead, self._key.lanes, self._key.nulls, self._line,
-            self._line_lanes, self._orders, self._peers, ranking.registers, ranking.table, ranking.keys, ranking.partitions,
-            ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, rows, table,
+            delta.rows, delta.ts, delta.weight, cursor, self._behind, self._ahead, self._bundle.record, rows, table
         )
         return count
 

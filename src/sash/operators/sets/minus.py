@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Int64s
+from sash.kernels.bundles import Bundle
 from sash.kernels.prefetching import tag_rows
 from sash.operators.net_changes import NetChanges, net_in_order
 from sash.operators.operator import OperatorContext, Timeless
@@ -31,12 +32,12 @@ class Minus(Timeless):
     def __init__(self, spec: MinusSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         self._interner = context.interner
-        self._left, self._right = KeyColumns(spec.left.layout, spec.left_keys), KeyColumns(spec.right.layout, spec.right_keys)
-        self._key, self._key_lanes = np.zeros((1, self._left.width), np.int64), np.arange(self._left.width)
+        left, right = KeyColumns(spec.left.layout, spec.left_keys), KeyColumns(spec.right.layout, spec.right_keys)
         self._lanes = np.arange(self.layout.width)
         self._settled = net_in_order if spec.by_position else self._net_by_row
         self._net = NetChanges(self.layout, self._interner)
-        self.ranking = AgedRanking(self.layout, self._left, context.scope, self._interner)
+        self.ranking = AgedRanking(self.layout, left, context.scope, self._interner)
+        self._bundle = Bundle(kernel.MinusSides, left.bundle, right.bundle, self.ranking.aged)
 
     @property
     def kept(self) -> int:
@@ -58,10 +59,7 @@ class Minus(Timeless):
         return self._net.per_instant(delta)
 
     def _changes(self, left: Delta, tags: Int64s, right: Delta, cursor: Int64s, *out: Int64s) -> int:
-        ranking = self.ranking
         count: int = kernel.minus_changes(
-            left.rows, left.ts, left.weight, tags, right.rows, right.ts, right.weight, cursor, self._left.lanes, self._left.nulls,
-            self._right.lanes, self._right.nulls, self._key, self._key_lanes, self._lanes, ranking.registers, ranking.table,
-            ranking.keys, ranking.partitions, ranking.stored, ranking.nodes, ranking.row_table, *out,
+            left.rows, left.ts, left.weight, tags, right.rows, right.ts, right.weight, cursor, self._bundle.record, *out
         )
         return count

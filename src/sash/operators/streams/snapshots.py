@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Int64s
+from sash.kernels.bundles import Bundle
 from sash.operators.net_changes import NetChanges, repeat
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.orders import row_order
@@ -26,11 +27,12 @@ class Snapshots(Timeless):
 
     def __init__(self, spec: SnapshotsSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._interner = context.interner
-        self._orders = row_order(spec.layout)
-        self._net = NetChanges(spec.layout, self._interner)
+        interner, key = context.interner, KeyColumns(spec.layout, ())
+        self._net = NetChanges(spec.layout, interner)
         self._root = context.scope.array("root", 1)
-        self.ranking = Ranking(spec.layout, KeyColumns(spec.layout, ()), context.scope, self._interner)
+        self.ranking = Ranking(spec.layout, key, context.scope, interner)
+        orders = row_order(spec.layout)
+        self._bundle = Bundle(kernel.RankedRows, key.bundle, self.ranking.bundle, orders, interner.bundle)
 
     @property
     def kept(self) -> int:
@@ -48,9 +50,7 @@ class Snapshots(Timeless):
         return repeat(whole, whole.weight)
 
     def _snapshots(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
-        ranking, strings = self.ranking, self._interner
         count: int = kernel.snapshots(
-            delta.rows, delta.ts, delta.weight, cursor, self._orders, ranking.registers, self._root, ranking.stored,
-            ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
+            delta.rows, delta.ts, delta.weight, cursor, self._root, self._bundle.record, *out
         )
         return count

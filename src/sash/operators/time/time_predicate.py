@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta
+from sash.kernels.bundles import Bundle
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.orders import next_instant_first
 from sash.operators.output_chunks import OutputChunks
 from sash.operators.time.kernels import time_predicate as kernel
 from sash.operators.time.spec import TimePredicateSpec
+from sash.operators.top.kernels import RankedRows
 from sash.stores.ranking import KeyColumns, Ranking
 
 
@@ -26,32 +28,27 @@ class TimePredicate(Operator):
 
     def __init__(self, spec: TimePredicateSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        layout, scope, self._interner = spec.left.layout, context.scope, context.interner
+        layout, scope, interner = spec.left.layout, context.scope, context.interner
         places = [(layout.lanes[column], *layout.mask(column)) for column in spec.instants]
-        self._places = np.array(places, np.int64).reshape(len(places), 3)
-        self._shape = np.array([layout.values, layout.width, len(layout.schema)], np.int64)
-        self._line = np.zeros((1, layout.width + 1), np.int64)
-        self._orders = next_instant_first(layout)
-        self._nets = [NetChanges(each, self._interner) for each in (layout, self.layout)]
-        self._root = scope.array("root", 1)
-        self.ranking = Ranking(layout, KeyColumns(layout, ()), scope, self._interner, extra=1)
+        self._nets, key = [NetChanges(each, interner) for each in (layout, self.layout)], KeyColumns(layout, ())
+        self.ranking = Ranking(layout, key, scope, interner, extra=1)
+        kept = Bundle(RankedRows, key.bundle, self.ranking.bundle, next_instant_first(layout), interner.bundle)
+        self._bundle = Bundle(
+            kernel.WaitingRows, kept, np.array(places, np.int64).reshape(len(places), 3),
+            np.array([layout.values, layout.width, len(layout.schema)], np.int64), np.zeros((1, layout.width + 1), np.int64),
+            scope.array("root", 1),
+        )
 
     @property
     def kept(self) -> int:
         return len(self.ranking)
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
-        delta, ranking, strings = self._nets[0].per_instant(inputs[0]), self.ranking, self._interner
-        ranking.reserve(len(delta), 0)
+        delta = self._nets[0].per_instant(inputs[0])
+        self.ranking.reserve(len(delta), 0)
         cursor, pieces = np.zeros(1, np.int64), OutputChunks(self.layout.width, 2 * len(delta) + 2)
         while cursor[0] <= len(delta):
             out = pieces.next(2)
             rows, ts, _, weight = out.room
-            out.add(
-                kernel.reach(
-                    delta.rows, delta.ts, delta.weight, now, cursor, self._places, self._shape, self._line, self._orders,
-                    ranking.registers, self._root, ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap,
-                    rows, ts, weight,
-                )
-            )
+            out.add(kernel.reach(delta.rows, delta.ts, delta.weight, now, cursor, self._bundle.record, rows, ts, weight))
         return self._nets[1].per_instant(pieces.delta())

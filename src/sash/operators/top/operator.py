@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sash.deltas import Delta, Int64s
+from sash.kernels.bundles import Bundle
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.orders import row_order
@@ -29,12 +30,11 @@ class Top(Timeless):
         super().__init__(spec.layout)
         self._input, self._interner = spec.input.layout, context.interner
         self._start, self._stop = spec.offset, min(spec.offset + spec.count, FOREVER)
-        self._key = KeyColumns(self._input, spec.partition)
-        self._line = np.zeros((1, self._key.width), np.int64)
-        self._line_lanes = np.arange(self._key.width)
-        self._orders = row_order(self._input, spec.order)
+        key = KeyColumns(self._input, spec.partition)
         self._net_input, self._net = (NetChanges(layout, self._interner) for layout in (self._input, self.layout))
-        self.ranking = Ranking(self._input, self._key, context.scope, self._interner)
+        self.ranking = Ranking(self._input, key, context.scope, self._interner)
+        orders = row_order(self._input, spec.order)
+        self._bundle = Bundle(kernel.RankedRows, key.bundle, self.ranking.bundle, orders, self._interner.bundle)
 
     @property
     def kept(self) -> int:
@@ -51,11 +51,8 @@ class Top(Timeless):
         return self._net.per_instant(pieces.delta())
 
     def _changes(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
-        ranking, strings = self.ranking, self._interner
         count: int = kernel.top_changes(
-            delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._key.lanes, self._key.nulls,
-            self._line, self._line_lanes, self._orders, ranking.registers, ranking.table, ranking.keys, ranking.partitions,
-            ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
+            delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._bundle.record, *out
         )
         return count
 
@@ -64,11 +61,8 @@ class NumberedTop(Top):
     """The same, with the number of every row as the last column."""
 
     def _changes(self, delta: Delta, cursor: Int64s, *out: Int64s) -> int:
-        ranking, strings = self.ranking, self._interner
         count: int = kernel.numbered_changes(
-            delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._input.values, self._key.lanes,
-            self._key.nulls, self._line, self._line_lanes, self._orders, ranking.registers, ranking.table, ranking.keys,
-            ranking.partitions, ranking.stored, ranking.nodes, strings.starts, strings.lengths, strings.heap, *out,
+            delta.rows, delta.ts, delta.weight, cursor, self._start, self._stop, self._input.values, self._bundle.record, *out
         )
         return count
 

@@ -10,14 +10,15 @@ instant too, when a table is full, and go on when it has grown.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import NamedTuple
 
 from sash.deltas import Int64s
+from sash.kernels.bundles import Letters, Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import canonical_double
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
 from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
+from sash.kernels.strings import Strings
 from sash.operators.group_by.kernels.accumulate import add_value
 from sash.operators.group_by.kernels.aggregates import write_call
 from sash.operators.group_by.kernels.deques import ask_deques, slide_value
@@ -64,43 +65,85 @@ from sash.operators.group_by.opcodes import (
     TAG,
 )
 
-Bytes = npt.NDArray[np.uint8]
+
+class GroupFacts(NamedTuple):
+    """The tables of a GROUP BY (`tables.py` makes them), and room to work with: for a key, and for long numbers."""
+
+    keys: Lines
+    key_bits: Line
+    feeds: Lines
+    calls: Lines
+    sets: Lines
+    separators: Letters
+    key: Lines
+    limbs: Line
+    spare: Lines
+
+
+class GroupState(NamedTuple):
+    """What is kept of the groups (`groups.py` draws it)."""
+
+    registers: Line
+    ranges: Lines
+    table: Line
+    cells: Lines
+    lines: Lines
+    nodes: Lines
+    beside: Lines
+    node_table: Line
+
+
+class TextRoom(NamedTuple):
+    """For the texts that a step makes (`texts.py` says how): where they end, how many there are, their bytes."""
+
+    made: Lines
+    used: Line
+    buffer: Letters
+
+
+class Grouping(NamedTuple):
+    facts: GroupFacts
+    state: GroupState
+    strings: Strings
+    texts: TextRoom
+
+
+open_grouping = opened(Grouping)
 
 
 @kernel
 def group_rows(
-    rows: Int64s, ts: Int64s, weight: Int64s, row: int, begin: int, keys: Int64s, key_bits: Int64s, feeds: Int64s,
-    calls: Int64s, sets: Int64s, separators: Bytes, ranges: Int64s, registers: Int64s, table: Int64s, cells: Int64s,
-    lines: Int64s, nodes: Int64s, beside: Int64s, node_table: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
-    texts: Int64s, text_count: Int64s, buffer: Bytes, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, at: int,
-    key: Int64s, limbs: Int64s, spare: Int64s, tags: Int64s,
+    rows: Int64s, ts: Int64s, weight: Int64s, row: int, begin: int, record: Int64s, tags: Int64s, out_rows: Int64s,
+    out_ts: Int64s, out_weight: Int64s, at: int,
 ) -> tuple[int, int]:
     """Take in the changes from `row` on and write those of the output from `at` on; the answer is where both stopped.
 
     Before the end it stops only for want of room: for groups, nodes or texts. Then some groups may still be touched.
-    Instants before `begin` show nothing. `key`, `limbs` and `spare` are scratch; `tags` are those
-    of all rows.
+    Instants before `begin` show nothing. `tags` is room for those of all rows.
     """
-    room, node_room = len(cells) - 1, len(nodes) - 1 - len(sets)
+    grouping = open_grouping(record)
+    facts, state, strings, texts = grouping.facts, grouping.state, grouping.strings, grouping.texts
+    registers, cells = state.registers, state.cells
+    if row == 0:
+        tag_rows_by_key(rows, facts, tags)
+    room, node_room = len(cells) - 1, len(state.nodes) - 1 - len(facts.sets)
     while True:
         if registers[TOUCHED_GROUP] != LAST and (row == len(ts) or ts[row] != ts[row - 1]):
             if registers[TOUCHED_NODE] != LAST:
                 settle_nodes(
-                    nodes, beside, node_table, registers, cells, sets, feeds, ranges, starts, lengths, heap
+                    state.nodes, state.beside, state.node_table, registers, cells, facts.sets, facts.feeds, state.ranges,
+                    strings.starts, strings.lengths, strings.heap,
                 )
             group = registers[TOUCHED_GROUP]
             while group != LAST:
                 following = cells[group, LINK]
                 if ts[row - 1] >= begin:
-                    if len(texts) and not make_texts(
-                        group, calls, sets, cells, nodes, beside, starts, lengths, heap, separators, texts, text_count,
-                        buffer,
+                    if len(texts.made) and not make_texts(
+                        group, facts.calls, facts.sets, cells, state.nodes, state.beside, strings.starts, strings.lengths,
+                        strings.heap, facts.separators, texts.made, texts.used, texts.buffer,
                     ):
                         break
-                    stop = _show(
-                        group, len(keys), key_bits, calls, sets, ranges, registers, table, cells, lines, nodes, beside,
-                        limbs, spare, out_rows, out_weight, at,
-                    )
+                    stop = _show(group, facts, state, out_rows, out_weight, at)
                     while at < stop:
                         out_ts[at] = ts[row - 1]
                         at += 1
@@ -111,38 +154,34 @@ def group_rows(
                 break
         if row == len(ts) or registers[LIVE_GROUPS] >= room or registers[LIVE_NODES] > node_room:
             break
-        _look_ahead(tags, row, table, cells, lines)
+        _look_ahead(tags, row, state.table, cells, state.lines)
         if row + NEXT < len(tags):
-            ask_deques(table[tags[row + NEXT] & len(table) - 1] & HALF, sets, cells, nodes)
-        group = _find_group(rows, row, tags[row], keys, key_bits, key, registers, table, cells, lines)
+            ask_deques(state.table[tags[row + NEXT] & len(state.table) - 1] & HALF, facts.sets, cells, state.nodes)
+        group = _find_group(rows, row, tags[row], facts, state)
         if cells[group, LINK] == 0:
             cells[group, LINK] = registers[TOUCHED_GROUP]
             registers[TOUCHED_GROUP] = group
-        _feed(
-            rows, row, weight[row], group, feeds, sets, ranges, registers, cells, nodes, beside, node_table, starts, lengths, heap
-        )
+        _feed(rows, row, weight[row], group, facts, state, strings)
         row += 1
     return row, at
 
 
 @inlined
-def _find_group(
-    rows: Int64s, row: int, tag: int, keys: Int64s, key_bits: Int64s, key: Int64s, registers: Int64s, table: Int64s,
-    cells: Int64s, lines: Int64s,
-) -> int:
-    """The group of a row, a new one if need be. `key` is scratch: an output row with nothing but its key."""
-    _read_key(rows, row, keys, key_bits, key, lines.shape[1])
+def _find_group(rows: Int64s, row: int, tag: int, facts: GroupFacts, state: GroupState) -> int:
+    """The group of a row, a new one if need be."""
+    table, lines, key = state.table, state.lines, facts.key
+    _read_key(rows, row, facts.keys, facts.key_bits, key, lines.shape[1])
     last = len(table) - 1
     slot = tag & last
     while table[slot] != 0:
         if table[slot] >> 32 & HALF == tag:
             group = table[slot] & HALF
-            if _has_key(lines, group, key, len(keys), key_bits):
+            if _has_key(lines, group, key, len(facts.keys), facts.key_bits):
                 return group
         slot = (slot + 1) & last
-    group = _new_group(registers, cells)
+    group = _new_group(state.registers, state.cells)
     table[slot] = tag << 32 | group
-    cells[group, TAG] = tag
+    state.cells[group, TAG] = tag
     for lane in range(lines.shape[1]):
         lines[group, lane] = key[0, lane]
     return group
@@ -169,11 +208,11 @@ def _read_key(rows: Int64s, row: int, keys: Int64s, key_bits: Int64s, key: Int64
     return state
 
 
-@kernel
-def tag_groups(rows: Int64s, keys: Int64s, key_bits: Int64s, key: Int64s, tags: Int64s) -> None:
+@inlined
+def tag_rows_by_key(rows: Int64s, facts: GroupFacts, tags: Int64s) -> None:
     """The tag of the group of every row."""
-    for row in range(len(tags)):
-        tags[row] = tag_of(_read_key(rows, row, keys, key_bits, key, key.shape[1]))
+    for i in range(len(tags)):
+        tags[i] = tag_of(_read_key(rows, i, facts.keys, facts.key_bits, facts.key, facts.key.shape[1]))
 
 
 @inlined
@@ -212,10 +251,11 @@ def _new_group(registers: Int64s, cells: Int64s) -> int:
 
 @inlined
 def _feed(
-    rows: Int64s, row: int, weight: int, group: int, feeds: Int64s, sets: Int64s, ranges: Int64s, registers: Int64s,
-    cells: Int64s, nodes: Int64s, beside: Int64s, node_table: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes,
+    rows: Int64s, row: int, weight: int, group: int, facts: GroupFacts, state: GroupState, strings: Strings
 ) -> None:
     """Add what a row has to the cells and sets of its group."""
+    feeds, sets, registers = facts.feeds, facts.sets, state.registers
+    cells, nodes, beside = state.cells, state.nodes, state.beside
     cells[group, ROWS] += weight
     for feed in range(len(feeds)):
         if feeds[feed, FEED_SET] >= 0:
@@ -226,7 +266,7 @@ def _feed(
         low = rows[row, lane]
         high = rows[row, lane + 1] if feeds[feed, FEED_LANES] == 2 else low >> 63
         if feeds[feed, FEED_KIND] != FEED_VALUE:
-            add_value(feeds, feed, low, high, weight, group, ranges, cells)
+            add_value(feeds, feed, low, high, weight, group, state.ranges, cells)
             continue
         set_ = feeds[feed, FEED_PART]
         owner = group << OWNER_BITS | set_
@@ -237,12 +277,14 @@ def _feed(
         if sets[set_, SET_KIND] == DEQUE:
             slide_value(
                 nodes, beside, registers, cells, group, sets, set_, major, minor, other_major, other_minor, is_there, weight,
-                starts, lengths, heap,
+                strings.starts, strings.lengths, strings.heap,
             )
         elif sets[set_, SET_BESIDE] == NOTHING_BESIDE:
-            count_value(nodes, node_table, registers, owner, major, minor, weight)
+            count_value(nodes, state.node_table, registers, owner, major, minor, weight)
         else:
-            count_pair(nodes, beside, node_table, registers, owner, major, minor, other_major, other_minor, is_there, weight)
+            count_pair(
+                nodes, beside, state.node_table, registers, owner, major, minor, other_major, other_minor, is_there, weight
+            )
 
 
 @kernel
@@ -257,12 +299,9 @@ def _beside(rows: Int64s, row: int, feeds: Int64s, feed: int, sets: Int64s, set_
 
 
 @inlined
-def _show(
-    group: int, key_lanes: int, key_bits: Int64s, calls: Int64s, sets: Int64s, ranges: Int64s, registers: Int64s,
-    table: Int64s, cells: Int64s, lines: Int64s, nodes: Int64s, beside: Int64s, limbs: Int64s, spare: Int64s,
-    out_rows: Int64s, out_weight: Int64s, at: int,
-) -> int:
+def _show(group: int, facts: GroupFacts, state: GroupState, out_rows: Int64s, out_weight: Int64s, at: int) -> int:
     """Write the change of a group's row, if there is one; the answer is where the output ends then."""
+    key_lanes, key_bits, calls, cells, lines = len(facts.keys), facts.key_bits, facts.calls, state.cells, state.lines
     width = lines.shape[1]
     shown = cells[group, SHOWN]
     if shown:
@@ -270,7 +309,7 @@ def _show(
             out_rows[at, lane] = lines[group, lane]
         out_weight[at] = -1
     if cells[group, ROWS] == 0 and key_lanes:
-        _forget_group(group, registers, table, cells, lines)
+        _forget_group(group, state.registers, state.table, cells, lines)
         return at + shown
     new = at + shown
     for lane in range(key_lanes):
@@ -280,7 +319,8 @@ def _show(
         out_rows[new, lane] = lines[group, lane] & key_bits[mask]
     for call in range(len(calls)):
         write_call(
-            call, group, calls, sets, ranges, registers, cells, nodes, beside, limbs, spare, out_rows, new
+            call, group, calls, facts.sets, state.ranges, state.registers, cells, state.nodes, state.beside, facts.limbs,
+            facts.spare, out_rows, new,
         )
     out_weight[new] = 1
     is_changed = shown == 0

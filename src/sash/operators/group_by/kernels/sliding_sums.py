@@ -10,12 +10,16 @@ keys, so that is the net change, and only instants of several groups are left to
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
+from sash.kernels.bundles import Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import add_exact, canonical_double
 from sash.kernels.hashing import HALF, remove_entry
 from sash.kernels.prefetching import FAR, NEAR, prefetch
 from sash.operators.group_by.kernels.aggregates import average_of_integers, is_one_lane
+from sash.operators.group_by.kernels.groups import GroupFacts, tag_rows_by_key
 from sash.operators.group_by.opcodes import (
     CALL_BIT,
     CALL_CELL,
@@ -50,16 +54,35 @@ GROUP, EXPIRY, WEIGHT, NULLS, VALUES = 0, 1, 2, 3, 4  # lanes of an entry
 LAST = -1  # the end of the list of touched groups; 0 is said of those not in it
 
 
+class SlidingState(NamedTuple):
+    registers: Line
+    ring: Lines
+    table: Line
+    lines: Lines
+
+
+class SlidingGrouping(NamedTuple):
+    facts: GroupFacts
+    state: SlidingState
+
+
+open_sliding = opened(SlidingGrouping)
+
+
 @kernel
 def slide_sums(
-    rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, tags: Int64s, now: int, keys: Int64s, feeds: Int64s, calls: Int64s,
-    row_at: int, registers: Int64s, ring: Int64s, table: Int64s, lines: Int64s, limbs: Int64s, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s, crowded: Int64s,
+    rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, now: int, row_at: int, record: Int64s, tags: Int64s,
+    out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, crowded: Int64s,
 ) -> int:
     """All that happens before `now`. There is room for every row in the ring, for a group of its own, and for two changes.
 
-    `row_at` is where the shown row begins in a line. `crowded` takes where the instants of several groups begin in the output.
+    `row_at` is where the shown row begins in a line. `tags` is room for those of all rows, `crowded` for where the instants of
+    several groups begin in the output.
     """
+    sliding = open_sliding(record)
+    keys, feeds, calls, limbs = sliding.facts.keys, sliding.facts.feeds, sliding.facts.calls, sliding.facts.limbs
+    registers, ring, table, lines = sliding.state.registers, sliding.state.ring, sliding.state.table, sliding.state.lines
+    tag_rows_by_key(rows, sliding.facts, tags)
     head, tail, mask, i, n, crowds = registers[HEAD], registers[TAIL], len(ring) - 1, 0, 0, 0
     while True:
         moment = ring[head & mask, EXPIRY] if head < tail else FOREVER

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sash.deltas import Int64s
 from sash.kernels.bag import COUNT, FOLLOWING, KeyedNodes, change_keyed
-from sash.kernels.bundles import Changes, opened
+from sash.kernels.bundles import Changes, SignedChanges, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import equal_lanes
 from sash.kernels.pairs import (
@@ -100,8 +100,8 @@ def join_signed(
     out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """Join of signed changes over two keyed bags: the weight of a pair is the product of the weights."""
-    left, right = Changes(l_rows, l_ts, l_ts, l_weight), Changes(r_rows, r_ts, r_ts, r_weight)
-    out, join = Changes(out_rows, out_ts, out_ts, out_weight), open_signed(record)
+    left, right = SignedChanges(l_rows, l_ts, l_weight), SignedChanges(r_rows, r_ts, r_weight)
+    out, join = SignedChanges(out_rows, out_ts, out_weight), open_signed(record)
     sides, shape, cursor = join.sides, join.sides.shape, join.sides.cursor
     n, node = 0, cursor[CHAIN] - 1
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
@@ -119,8 +119,8 @@ def join_signed(
 
 @inlined
 def _meet_all(
-    is_left: int, changes: Changes, i: int, node: int, own: PairSide, own_bag: KeyedNodes, other: PairSide, bag: KeyedNodes,
-    shape: Int64s, out: Changes, n: int,
+    is_left: int, changes: SignedChanges, i: int, node: int, own: PairSide, own_bag: KeyedNodes, other: PairSide,
+    bag: KeyedNodes, shape: Int64s, out: SignedChanges, n: int,
 ) -> tuple[int, int]:
     """As `_meet_alive`, with the nodes of a bag."""
     width = len(other.masks)

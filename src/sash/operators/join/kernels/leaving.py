@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sash.deltas import Int64s
-from sash.kernels.bundles import Changes, Line, Lines, opened
+from sash.kernels.bundles import Changes, Line, Lines, SignedChanges, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import equal_lanes
 from sash.kernels.pairs import CHAIN, LEFT, RIGHT, PairSide, PairSides, hash_sides
@@ -121,7 +121,7 @@ def make_ready(width: int, log: MergingLines, other_width: int, other: MergingLi
 @inlined
 def meet(
     is_left: int, rows: Int64s, i: int, weight: int, row: int, ts: int, own: PairSide, other: PairSide, log: MergingLines,
-    moves: Moves, shape: Int64s, out: Changes, n: int,
+    moves: Moves, shape: Int64s, out: SignedChanges, n: int,
 ) -> tuple[int, int]:
     """Pair a row that comes or leaves with those of the other side from one of them on. Where the output ends, and the row to
     go on with once there is room again, or NOBODY.
@@ -154,7 +154,7 @@ def meet(
 @inlined
 def _leave(
     is_left: int, ts: int, row: int, own: PairSide, own_log: MergingLines, other: PairSide, log: MergingLines, moves: Moves,
-    shape: Int64s, out: Changes, n: int,
+    shape: Int64s, out: SignedChanges, n: int,
 ) -> tuple[int, int]:
     """The oldest row of one side leaves; the answer as that of `meet`."""
     width, lines, oldest = len(own.masks), own_log.lines, own_log.registers[OLDEST]
@@ -172,7 +172,7 @@ def _leave(
 @inlined
 def _come(
     is_left: int, changes: Changes, i: int, row: int, own: PairSide, own_log: MergingLines, other: PairSide, log: MergingLines,
-    moves: Moves, shape: Int64s, out: Changes, n: int,
+    moves: Moves, shape: Int64s, out: SignedChanges, n: int,
 ) -> tuple[int, int]:
     """A row comes on one side; the answer as that of `meet`."""
     if row == NOBODY and not has_null(changes.rows, i, own.masks):
@@ -196,7 +196,7 @@ def join_leaving(
     before `now`, are.
     """
     left, right = Changes(l_rows, l_ts, l_expiry, l_weight), Changes(r_rows, r_ts, r_expiry, r_weight)
-    out, join = Changes(out_rows, out_ts, out_ts, out_weight), open_leaving(record)
+    out, join = SignedChanges(out_rows, out_ts, out_weight), open_leaving(record)
     l_side, r_side, l_log, r_log = join.sides.left, join.sides.right, join.left, join.right
     cursor, shape, moves = join.sides.cursor, join.sides.shape, join.moves
     l_width, r_width = len(l_side.masks), len(r_side.masks)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sash.deltas import Int64s
 from sash.kernels.bag import COUNT, FOLLOWING, NOBODY, KeyedNodes, change_keyed
-from sash.kernels.bundles import Changes, Lines, opened
+from sash.kernels.bundles import Lines, SignedChanges, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.pairs import CHAIN, CURSOR, LEFT, RIGHT, PairSides, newest_of_key, write_pair
 from sash.kernels.rows import has_null
@@ -51,7 +51,7 @@ def look_up_signed(
     out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """Pair rows that come with a table as it is then; unpair rows that go, which stand first in their instant."""
-    left, out = Changes(l_rows, l_ts, l_ts, l_weight), Changes(out_rows, out_ts, out_ts, out_weight)
+    left, out = SignedChanges(l_rows, l_ts, l_weight), SignedChanges(out_rows, out_ts, out_weight)
     lookup, n, is_done = open_remembered(record), 0, True
     cursor = lookup.sides.cursor
     while is_done and (cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts)):
@@ -74,7 +74,7 @@ def look_up_signed(
 
 
 @inlined
-def _come(left: Changes, i: int, lookup: RememberedLookup, out: Changes, n: int) -> tuple[int, bool]:
+def _come(left: SignedChanges, i: int, lookup: RememberedLookup, out: SignedChanges, n: int) -> tuple[int, bool]:
     """One more of a row: it is paired, and its pairs remembered, unless one is owed. Where the output ends, and whether there was
     room for all.
     """
@@ -103,7 +103,7 @@ def _come(left: Changes, i: int, lookup: RememberedLookup, out: Changes, n: int)
 
 
 @inlined
-def _go(left: Changes, i: int, lookup: RememberedLookup, out: Changes, n: int) -> tuple[int, bool]:
+def _go(left: SignedChanges, i: int, lookup: RememberedLookup, out: SignedChanges, n: int) -> tuple[int, bool]:
     """One less of a row, the oldest: what it was paired with is taken back. A row that is not there is owed."""
     cursor, instances, pairs, pair, owed = lookup.sides.cursor, lookup.instances, lookup.pairs, lookup.pair, lookup.owed
     partner, r_width = cursor[CHAIN] - 1, pair.shape[1] - 1

@@ -11,41 +11,52 @@ next instant says at `cursor[NEEDED]` how much it needs, and goes on there in th
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
+from sash.kernels.bundles import Lines, SignedChanges, opened
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.ranking import GROWTH, NEXT, ROOT, TAIL, TOUCHED, forget_if_empty, partition_of, write_key
-from sash.kernels.rows import Bytes
-from sash.kernels.tree import COUNT, TOTAL, count_before, next_node, node_at
-from sash.operators.top.kernels import change_partitions
+from sash.kernels.ranking import GROWTH, NEXT, ROOT, TAIL, TOUCHED, forget_if_empty, partition_of
+from sash.kernels.tree import COUNT, TOTAL, Tree, count_before, next_node, node_at
+from sash.operators.top.kernels import RankedRows, change_partitions
 
 PLACE, NEEDED, SEGMENTS, CURSOR = 0, 1, 2, 3
 # Fields of a segment: where its rows begin and end, where those that are shown do, its instant and sign.
 START, STOP, SHOWN, SHOWN_STOP, TS, SIGN, SEGMENT_FIELDS = 0, 1, 2, 3, 4, 5, 6
 
 
+class OverRows(NamedTuple):
+    """`peers` are the first lines of the orders of the rows: those of ORDER BY."""
+
+    kept: RankedRows
+    peers: Lines
+
+
+open_over = opened(OverRows)
+
+
 @kernel
 def copy_partitions(
-    rows: Int64s, ts: Int64s, weight: Int64s, cursor: Int64s, behind: int, ahead: int, lanes: Int64s, nulls: Int64s, key: Int64s,
-    key_lanes: Int64s, orders: Int64s, peers: Int64s, registers: Int64s, table: Int64s, keys: Int64s, partitions: Int64s,
-    stored: Int64s, nodes: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes, out_rows: Int64s, segments: Int64s,
+    rows: Int64s, ts: Int64s, weight: Int64s, cursor: Int64s, behind: int, ahead: int, record: Int64s, out_rows: Int64s,
+    segments: Int64s,
 ) -> int:
     """Enter the changes instant after instant, and copy what they touch; the answer is how many rows were copied.
 
-    `peers` are the first lines of `orders`: those of ORDER BY. Every row changes at most once an instant.
+    Every row changes at most once an instant.
     """
-    n = 0
+    over, n = open_over(record), 0
+    kept, ranked, tree, partitions = over.kept, over.kept.ranked, over.kept.ranked.tree, over.kept.ranked.partitions
     cursor[SEGMENTS] = 0
     while cursor[PLACE] < len(ts):
         first, last, touched = cursor[PLACE], cursor[PLACE], 0
         while last < len(ts) and ts[last] == ts[first]:
-            write_key(rows, last, lanes, nulls, key)
-            partition = partition_of(key, key_lanes, registers, table, keys, partitions)
+            partition = partition_of(rows, last, kept.places, ranked)
             root = partitions[partition, ROOT]
-            before = count_before(rows, last, False, stored, nodes, root, peers, starts, lengths, heap)
-            until = count_before(rows, last, True, stored, nodes, root, peers, starts, lengths, heap)
-            touched = _touch(partition, before, nodes[root, TOTAL] - until, weight[last], partitions, touched)
+            before = count_before(rows, last, False, tree, root, over.peers, kept.strings)
+            until = count_before(rows, last, True, tree, root, over.peers, kept.strings)
+            touched = _touch(partition, before, tree.nodes[root, TOTAL] - until, weight[last], partitions, touched)
             last += 1
-        cursor[NEEDED] = _needed(touched, behind, ahead, partitions, nodes)
+        cursor[NEEDED] = _needed(touched, behind, ahead, partitions, tree.nodes)
         has_room = n + cursor[NEEDED] <= len(out_rows) and cursor[SEGMENTS] + 2 * (last - first) <= len(segments)
         if not has_room:
             cursor[NEEDED] = max(cursor[NEEDED], 2 * (last - first))
@@ -54,16 +65,13 @@ def copy_partitions(
             return n
         partition = touched
         while partition:
-            n = _copy(partition, -1, ts[first], behind, ahead, partitions, stored, nodes, out_rows, segments, cursor, n)
+            n = _copy(partition, -1, ts[first], behind, ahead, partitions, tree, out_rows, segments, cursor, n)
             partition = partitions[partition, NEXT]
-        change_partitions(
-            rows, weight, first, last, lanes, nulls, key, key_lanes, orders, registers, table, keys, partitions, stored, nodes,
-            starts, lengths, heap,
-        )
+        change_partitions(SignedChanges(rows, ts, weight), first, last, kept)
         while touched:
-            n = _copy(touched, 1, ts[first], behind, ahead, partitions, stored, nodes, out_rows, segments, cursor, n)
+            n = _copy(touched, 1, ts[first], behind, ahead, partitions, tree, out_rows, segments, cursor, n)
             partition, touched = touched, _untouch(touched, partitions)
-            forget_if_empty(partition, key_lanes, registers, table, keys, partitions)
+            forget_if_empty(partition, ranked)
         cursor[PLACE] = last
     return n
 
@@ -112,10 +120,10 @@ def _needed(touched: int, behind: int, ahead: int, partitions: Int64s, nodes: In
 
 @kernel
 def _copy(
-    partition: int, sign: int, ts: int, behind: int, ahead: int, partitions: Int64s, stored: Int64s, nodes: Int64s,
-    out_rows: Int64s, segments: Int64s, cursor: Int64s, n: int,
+    partition: int, sign: int, ts: int, behind: int, ahead: int, partitions: Int64s, tree: Tree, out_rows: Int64s,
+    segments: Int64s, cursor: Int64s, n: int,
 ) -> int:
-    root = partitions[partition, ROOT]
+    nodes, root = tree.nodes, partitions[partition, ROOT]
     total = nodes[root, TOTAL]
     shown, shown_stop = _shown(partition, total, behind, ahead, partitions)
     start, stop = max(0, shown - behind), min(total, shown_stop + ahead)
@@ -131,6 +139,6 @@ def _copy(
         if rank == first + nodes[node, COUNT]:
             first, node = rank, next_node(nodes, node)
         for lane in range(out_rows.shape[1]):
-            out_rows[n, lane] = stored[node, lane]
+            out_rows[n, lane] = tree.stored[node, lane]
         n += 1
     return n

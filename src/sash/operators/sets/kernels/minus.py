@@ -13,13 +13,26 @@ and so on back to it. So the one that leaves first is found at once.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
 from sash.kernels import ranking
 from sash.kernels.bag import find_node
+from sash.kernels.bundles import SignedChanges, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, remove_entry
 from sash.kernels.prefetching import look_ahead
-from sash.kernels.ranking import LIVE_NODES, LIVE_PARTITIONS, forget_if_empty, free_node, new_node, partition_of, write_key
+from sash.kernels.ranking import (
+    LIVE_NODES,
+    LIVE_PARTITIONS,
+    Aged,
+    KeyPlaces,
+    Ranked,
+    forget_if_empty,
+    free_node,
+    new_node,
+    partition_of,
+)
 from sash.kernels.rows import copy_row
 
 LEFT, RIGHT, NEEDED, GONE = 0, 1, 2, 3  # of the cursor; GONE is how many of the leaving row at hand have left
@@ -31,69 +44,72 @@ YOUNGEST, AGAINST, BORDER, ALL_SHOWN, TOTAL = ranking.ROOT, ranking.AGAINST, ran
 OLDER, YOUNGER, EQUAL, COUNT, SHOWN = 0, 1, 2, 3, 4
 
 
+class MinusSides(NamedTuple):
+    left: KeyPlaces
+    right: KeyPlaces
+    aged: Aged
+
+
+open_minus = opened(MinusSides)
+
+
 @kernel
 def minus_changes(
     l_rows: Int64s, l_ts: Int64s, l_weight: Int64s, l_tags: Int64s, r_rows: Int64s, r_ts: Int64s, r_weight: Int64s,
-    cursor: Int64s, l_lanes: Int64s, l_nulls: Int64s, r_lanes: Int64s, r_nulls: Int64s, key: Int64s, key_lanes: Int64s,
-    row_lanes: Int64s, registers: Int64s, table: Int64s, keys: Int64s, partitions: Int64s, stored: Int64s, nodes: Int64s,
-    row_table: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    cursor: Int64s, record: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
 ) -> int:
     """Change after change of both sides, what enters and leaves the youngest max(0, n - m) rows of its key.
 
     Stops where there is no room for one more row, one more key, or NEEDED more changes.
     """
-    n = 0
+    minus, out, n = open_minus(record), SignedChanges(out_rows, out_ts, out_weight), 0
+    aged, ranked, partitions = minus.aged, minus.aged.ranked, minus.aged.ranked.partitions
     while cursor[LEFT] < len(l_ts) or cursor[RIGHT] < len(r_ts):
         i, j = cursor[LEFT], cursor[RIGHT]
         is_left = j >= len(r_ts) or (i < len(l_ts) and l_ts[i] <= r_ts[j])
         count = abs(l_weight[i]) - cursor[GONE] if is_left else abs(r_weight[j])
-        cursor[NEEDED] = min(count, registers[LIVE_NODES] + 1) + 2
-        if n + cursor[NEEDED] > len(out_ts) or not _has_room(registers, table, partitions, nodes, row_table):
+        cursor[NEEDED] = min(count, ranked.registers[LIVE_NODES] + 1) + 2
+        if n + cursor[NEEDED] > len(out_ts) or not _has_room(aged):
             return n
-        if is_left:
-            look_ahead(l_tags, i, row_table, stored)
-            write_key(l_rows, i, l_lanes, l_nulls, key)
-        else:
-            write_key(r_rows, j, r_lanes, r_nulls, key)
-        partition = partition_of(key, key_lanes, registers, table, keys, partitions)
         if not is_left:
+            partition = partition_of(r_rows, j, minus.right, ranked)
             partitions[partition, AGAINST] += r_weight[j]
-            n = _move_border(partition, r_ts[j], partitions, stored, nodes, out_rows, out_ts, out_weight, n)
+            n = _move_border(partition, r_ts[j], ranked, out, n)
             cursor[RIGHT] = j + 1
-        elif l_weight[i] > 0:
-            shown = _arrive(l_rows, i, l_tags[i], count, partition, row_lanes, registers, partitions, stored, nodes, row_table)
-            if shown:
-                n = _write(l_rows, i, l_ts[i], shown, out_rows, out_ts, out_weight, n)
-            cursor[LEFT] = i + 1
         else:
-            leaving, shown = _depart(
-                l_rows, i, l_tags[i], count, partition, row_lanes, registers, partitions, stored, nodes, row_table
-            )
-            if shown:
-                n = _write(l_rows, i, l_ts[i], -shown, out_rows, out_ts, out_weight, n)
-            n = _move_border(partition, l_ts[i], partitions, stored, nodes, out_rows, out_ts, out_weight, n)
-            cursor[GONE] += leaving
-            if leaving == count:
-                cursor[LEFT], cursor[GONE] = i + 1, 0
-        if partitions[partition, YOUNGEST] == 0:
-            forget_if_empty(partition, key_lanes, registers, table, keys, partitions)
+            look_ahead(l_tags, i, aged.row_table, ranked.tree.stored)
+            partition = partition_of(l_rows, i, minus.left, ranked)
+            if l_weight[i] > 0:
+                shown = _arrive(l_rows, i, l_tags[i], count, partition, aged)
+                if shown:
+                    n = _write(l_rows, i, l_ts[i], shown, out, n)
+                cursor[LEFT] = i + 1
+            else:
+                leaving, shown = _depart(l_rows, i, l_tags[i], count, partition, aged)
+                if shown:
+                    n = _write(l_rows, i, l_ts[i], -shown, out, n)
+                n = _move_border(partition, l_ts[i], ranked, out, n)
+                cursor[GONE] += leaving
+                if leaving == count:
+                    cursor[LEFT], cursor[GONE] = i + 1, 0
+        forget_if_empty(partition, ranked)
     return n
 
 
 @inlined
-def _has_room(registers: Int64s, table: Int64s, partitions: Int64s, nodes: Int64s, row_table: Int64s) -> bool:
+def _has_room(aged: Aged) -> bool:
     """For one more row and one more key; number 0 is nobody, and tables are half empty."""
-    rows, keys = registers[LIVE_NODES] + 1, registers[LIVE_PARTITIONS] + 1
-    return rows < len(nodes) and 2 * rows <= len(row_table) and keys < len(partitions) and 2 * keys < len(table)
+    ranked = aged.ranked
+    rows, keys = ranked.registers[LIVE_NODES] + 1, ranked.registers[LIVE_PARTITIONS] + 1
+    has_rows = rows < len(ranked.tree.nodes) and 2 * rows <= len(aged.row_table)
+    return has_rows and keys < len(ranked.partitions) and 2 * keys < len(ranked.table)
 
 
 @inlined
-def _write(
-    rows: Int64s, i: int, ts: int, weight: int, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int
-) -> int:
-    for lane in range(out_rows.shape[1]):
-        out_rows[n, lane] = rows[i, lane]
-    out_ts[n], out_weight[n] = ts, weight
+def _write(rows: Int64s, i: int, ts: int, weight: int, out: SignedChanges, n: int) -> int:
+    for lane in range(out.rows.shape[1]):
+        out.rows[n, lane] = rows[i, lane]
+    out.ts[n], out.weight[n] = ts, weight
     return n + 1
 
 
@@ -105,11 +121,9 @@ def _wanted(partition: int, partitions: Int64s) -> int:
 
 
 @inlined
-def _move_border(
-    partition: int, ts: int, partitions: Int64s, stored: Int64s, nodes: Int64s, out_rows: Int64s, out_ts: Int64s,
-    out_weight: Int64s, n: int,
-) -> int:
+def _move_border(partition: int, ts: int, ranked: Ranked, out: SignedChanges, n: int) -> int:
     """Show more rows, or hide the oldest ones, until as many are shown as should be."""
+    partitions, stored, nodes = ranked.partitions, ranked.tree.stored, ranked.tree.nodes
     wanted = _wanted(partition, partitions)
     while partitions[partition, ALL_SHOWN] < wanted:
         node = partitions[partition, BORDER]
@@ -121,7 +135,7 @@ def _move_border(
         nodes[node, SHOWN] += some
         partitions[partition, ALL_SHOWN] += some
         partitions[partition, BORDER] = node
-        n = _write(stored, node, ts, some, out_rows, out_ts, out_weight, n)
+        n = _write(stored, node, ts, some, out, n)
     while partitions[partition, ALL_SHOWN] > wanted:
         node = partitions[partition, BORDER]
         some = min(partitions[partition, ALL_SHOWN] - wanted, nodes[node, SHOWN])
@@ -129,16 +143,15 @@ def _move_border(
         partitions[partition, ALL_SHOWN] -= some
         if nodes[node, SHOWN] == 0:
             partitions[partition, BORDER] = nodes[node, YOUNGER]
-        n = _write(stored, node, ts, -some, out_rows, out_ts, out_weight, n)
+        n = _write(stored, node, ts, -some, out, n)
     return n
 
 
 @inlined
-def _arrive(
-    rows: Int64s, i: int, tag: int, count: int, partition: int, row_lanes: Int64s, registers: Int64s, partitions: Int64s,
-    stored: Int64s, nodes: Int64s, row_table: Int64s,
-) -> int:
+def _arrive(rows: Int64s, i: int, tag: int, count: int, partition: int, aged: Aged) -> int:
     """Row i comes, `count` times. What comes is shown before all others are; also says how many are."""
+    row_table, row_lanes, registers, partitions = aged.row_table, aged.lanes, aged.ranked.registers, aged.ranked.partitions
+    stored, nodes = aged.ranked.tree.stored, aged.ranked.tree.nodes
     node = new_node(registers, nodes)
     copy_row(rows, i, stored, node)
     youngest = partitions[partition, YOUNGEST]
@@ -162,11 +175,10 @@ def _arrive(
 
 
 @inlined
-def _depart(
-    rows: Int64s, i: int, tag: int, count: int, partition: int, row_lanes: Int64s, registers: Int64s, partitions: Int64s,
-    stored: Int64s, nodes: Int64s, row_table: Int64s,
-) -> tuple[int, int]:
+def _depart(rows: Int64s, i: int, tag: int, count: int, partition: int, aged: Aged) -> tuple[int, int]:
     """Of `count` times row i, those that came at the oldest instant go; says how many, and how many of them were shown."""
+    row_table, row_lanes, registers, partitions = aged.row_table, aged.lanes, aged.ranked.registers, aged.ranked.partitions
+    stored, nodes = aged.ranked.tree.stored, aged.ranked.tree.nodes
     slot = find_node(rows, i, row_lanes, tag, row_table, stored, row_lanes)
     if row_table[slot] == 0:
         return count, 0

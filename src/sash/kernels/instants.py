@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from sash.kernels.bundles import Line, SignedChanges, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, equal_lanes, hash_lanes, tag_of
-from sash.kernels.ordering import order_of, sort_rows
-from sash.kernels.rows import Bytes, copy_row
+from sash.kernels.ordering import RowOrder, SortRoom, order_of, sort_rows
+from sash.kernels.rows import copy_row
 
 Int64s = npt.NDArray[np.int64]
 
 FEW = 8  # rows of an instant that are compared one by one
+
+
+class Netting(NamedTuple):
+    """`lanes` are all of a row. `table` is empty, with room for twice the longest instant; it comes back empty."""
+
+    lanes: Line
+    order: RowOrder
+    table: Line
+    room: SortRoom
+
+
+open_netting = opened(Netting)
 
 
 @kernel
@@ -103,8 +118,9 @@ def _add_up(
 
 
 @inlined
-def _leaving_first(count: int, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s) -> tuple[int, int]:
+def _leaving_first(count: int, room: SortRoom) -> tuple[int, int]:
     """What leaves before what comes, without the zeros, else in the order it has; the answer is how many leave, and are left."""
+    places, net, spare_places, spare_net = room.places, room.net, room.spare_places, room.spare_net
     are_alike = True
     for k in range(count):
         are_alike &= net[0] * net[k] > 0
@@ -123,18 +139,15 @@ def _leaving_first(count: int, places: Int64s, net: Int64s, spare_places: Int64s
 
 
 @inlined
-def _settle_few(
-    rows: Int64s, start: int, stop: int, weight: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
-) -> int:
+def _settle_few(rows: Int64s, start: int, stop: int, weight: Int64s, order_of_rows: RowOrder, room: SortRoom) -> int:
     """Where the net changes of an instant lie, in order, and their weights: by insertion, equal rows are added up on the way;
     what leaves goes first then.
     """
-    count = 0
+    places, net, count = room.places, room.net, 0
     for i in range(start, stop):
         k, order = count, 1
         while k > 0:
-            order = order_of(rows, places[k - 1], i, orders, plain, starts, lengths, heap)
+            order = order_of(rows, places[k - 1], i, order_of_rows)
             if order <= 0:
                 break
             k -= 1
@@ -145,35 +158,16 @@ def _settle_few(
             places[above], net[above] = places[above - 1], net[above - 1]
         places[k], net[k] = i, weight[i]
         count += 1
-    _, count = _leaving_first(count, places, net, spare_places, spare_net)
+    _, count = _leaving_first(count, room)
     return count
 
 
-@kernel
-def _settle_many(
-    rows: Int64s, start: int, stop: int, weight: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
-    lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
-    heads: Int64s, spare_heads: Int64s, buckets: Int64s,
-) -> int:
-    """The same by hash, and by sorting; what leaves comes first then."""
-    count = _net_instant(rows, start, stop, weight, lanes, table, places, net, 0)
-    return _sort_changes(
-        rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net, heads, spare_heads, buckets
-    )
-
-
 @inlined
-def _sort_changes(
-    rows: Int64s, count: int, places: Int64s, net: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, spare_places: Int64s, spare_net: Int64s, heads: Int64s, spare_heads: Int64s, buckets: Int64s,
-) -> int:
+def _sort_changes(rows: Int64s, count: int, order: RowOrder, room: SortRoom) -> int:
     """What leaves, then what comes, each by the full row; the answer is how many there are, without the zeros."""
-    leaving, count = _leaving_first(count, places, net, spare_places, spare_net)
+    leaving, count = _leaving_first(count, room)
     for begin, end in ((0, leaving), (leaving, count)):
-        sort_rows(
-            rows, begin, end, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net, heads, spare_heads,
-            buckets,
-        )
+        sort_rows(rows, begin, end, order, room)
     return count
 
 
@@ -212,27 +206,20 @@ def longest_of(ts: Int64s, begins: Int64s) -> int:
 
 @kernel
 def order_instants(
-    rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s,
-    heap: Bytes, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, heads: Int64s, spare_heads: Int64s,
-    buckets: Int64s, spare_rows: Int64s,
+    rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, record: Int64s, spare_rows: Int64s
 ) -> None:
-    """Put the instants that begin at such places in order, in place; they are net. All arrays behind `heap` are scratch with room
-    for the longest.
-    """
+    """Put the instants that begin at such places in order, in place; they are net. There is room for the longest."""
+    netting = open_netting(record)
+    order, room, places, net = netting.order, netting.room, netting.room.places, netting.room.net
     for start in begins:
         stop = _end_of(ts, start)
         count = stop - start
         if count <= FEW:
-            _settle_few(
-                rows, start, stop, weight, orders, plain, starts, lengths, heap, places, net, spare_places, spare_net
-            )
+            _settle_few(rows, start, stop, weight, order, room)
         else:
             for k in range(count):
                 places[k], net[k] = start + k, weight[start + k]
-            _sort_changes(
-                rows, count, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net, heads, spare_heads,
-                buckets,
-            )
+            _sort_changes(rows, count, order, room)
         for k in range(count):
             copy_row(rows, places[k], spare_rows, k)
         for k in range(count):
@@ -241,42 +228,36 @@ def order_instants(
 
 
 @inlined
-def _copy(
-    rows: Int64s, ts: Int64s, weight: Int64s, start: int, stop: int, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int
-) -> int:
+def _copy(changes: SignedChanges, start: int, stop: int, out: SignedChanges, n: int) -> int:
     """Changes as they are, written from `n` on; the answer is where they end."""
     for i in range(start, stop):
-        copy_row(rows, i, out_rows, n)
-        out_ts[n], out_weight[n] = ts[i], weight[i]
+        copy_row(changes.rows, i, out.rows, n)
+        out.ts[n], out.weight[n] = changes.ts[i], changes.weight[i]
         n += 1
     return n
 
 
 @kernel
 def settle_instants(
-    rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, lanes: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
-    lengths: Int64s, heap: Bytes, table: Int64s, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s,
-    heads: Int64s, spare_heads: Int64s, buckets: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s,
+    rows: Int64s, ts: Int64s, weight: Int64s, begins: Int64s, record: Int64s, out_rows: Int64s, out_ts: Int64s,
+    out_weight: Int64s,
 ) -> int:
     """Of the instants that begin at such places write only what they really changed, in order, all others as they are; the
-    answer is how many changes there are then. `table` is as for `net_changes`, the arrays after it are scratch with room for the
-    longest of these instants.
+    answer is how many changes there are then. There is room for the longest of these instants.
     """
+    netting, changes, out = open_netting(record), SignedChanges(rows, ts, weight), SignedChanges(out_rows, out_ts, out_weight)
+    order, room, places, net = netting.order, netting.room, netting.room.places, netting.room.net
     n, done = 0, 0
     for start in begins:
-        n = _copy(rows, ts, weight, done, start, out_rows, out_ts, out_weight, n)
+        n = _copy(changes, done, start, out, n)
         now, done = ts[start], _end_of(ts, start)
         if done - start <= FEW:
-            count = _settle_few(
-                rows, start, done, weight, orders, plain, starts, lengths, heap, places, net, spare_places, spare_net
-            )
+            count = _settle_few(rows, start, done, weight, order, room)
         else:
-            count = _settle_many(
-                rows, start, done, weight, lanes, orders, plain, starts, lengths, heap, table, places, net, spare_places,
-                spare_net, heads, spare_heads, buckets,
-            )
+            count = _net_instant(rows, start, done, weight, netting.lanes, netting.table, places, net, 0)
+            count = _sort_changes(rows, count, order, room)
         for k in range(count):
             copy_row(rows, places[k], out_rows, n)
             out_ts[n], out_weight[n] = now, net[k]
             n += 1
-    return _copy(rows, ts, weight, done, len(ts), out_rows, out_ts, out_weight, n)
+    return _copy(changes, done, len(ts), out, n)

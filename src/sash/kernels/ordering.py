@@ -7,48 +7,65 @@ decides.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sash.deltas import Int64s
+from sash.kernels.bundles import Line, Lines
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import SIGN
-from sash.kernels.rows import Bytes, compare_rows
+from sash.kernels.rows import compare_rows
+from sash.kernels.strings import Strings
 
 MANY = 96  # rows from which on sorting by bytes pays
 BYTES, BUCKETS = 8, 256
 
 
+class RowOrder(NamedTuple):
+    """How each column is ordered, and which lanes decide as integers where nothing is NULL."""
+
+    orders: Lines
+    plain: Line
+    strings: Strings
+
+
+class SortRoom(NamedTuple):
+    """Where rows lie, their weights, and room to sort them: as much for both, for the first lanes of rows, and for counts."""
+
+    places: Line
+    net: Line
+    spare_places: Line
+    spare_net: Line
+    heads: Line
+    spare_heads: Line
+    buckets: Line
+
+
 @inlined
-def order_of(
-    rows: Int64s, i: int, j: int, orders: Int64s, plain: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
-) -> int:
+def order_of(rows: Int64s, i: int, j: int, order: RowOrder) -> int:
     """The order of two rows; the first lane that differs mostly tells."""
     lane, last = 0, rows.shape[1] - 1
     while lane <= last and rows[i, lane] == rows[j, lane]:
         lane += 1
     if lane > last:
         return 0
-    if plain[lane] and rows[i, last] == 0 and rows[j, last] == 0:
+    if order.plain[lane] and rows[i, last] == 0 and rows[j, last] == 0:
         return -1 if rows[i, lane] < rows[j, lane] else 1
-    return compare_rows(rows, i, rows, j, orders, starts, lengths, heap)
+    return compare_rows(rows, i, rows, j, order.orders, order.strings.starts, order.strings.lengths, order.strings.heap)
 
 
 @kernel
-def sort_rows(
-    rows: Int64s, begin: int, end: int, places: Int64s, net: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
-    lengths: Int64s, heap: Bytes, spare_places: Int64s, spare_net: Int64s, heads: Int64s, spare_heads: Int64s, buckets: Int64s,
-) -> None:
-    """Sort the entries from `begin` to `end` of `places`, which say where rows lie, and of `net`, their weights."""
-    if end - begin >= MANY and _has_plain_heads(rows, begin, end, places, plain):
-        _sort_by_bytes(rows, begin, end, places, net, spare_places, spare_net, heads, spare_heads, buckets)
-        first = begin
+def sort_rows(rows: Int64s, begin: int, end: int, order: RowOrder, room: SortRoom) -> None:
+    """Sort the entries from `begin` to `end` of places and weights."""
+    if end - begin >= MANY and _has_plain_heads(rows, begin, end, room.places, order.plain):
+        _sort_by_bytes(rows, begin, end, room)
+        first, heads = begin, room.heads
         for k in range(begin + 1, end + 1):
             if k == end or heads[k] != heads[first]:
                 if k - first > 1:
-                    _merge_all(
-                        rows, first, k, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net
-                    )
+                    _merge_all(rows, first, k, order, room)
                 first = k
     else:
-        _merge_all(rows, begin, end, places, net, orders, plain, starts, lengths, heap, spare_places, spare_net)
+        _merge_all(rows, begin, end, order, room)
 
 
 @inlined
@@ -61,11 +78,10 @@ def _has_plain_heads(rows: Int64s, begin: int, end: int, places: Int64s, plain: 
 
 
 @kernel
-def _sort_by_bytes(
-    rows: Int64s, begin: int, end: int, places: Int64s, net: Int64s, spare_places: Int64s, spare_net: Int64s, heads: Int64s,
-    spare_heads: Int64s, buckets: Int64s,
-) -> None:
+def _sort_by_bytes(rows: Int64s, begin: int, end: int, room: SortRoom) -> None:
     """`heads` comes back sorted, and `places` and `net` with it."""
+    places, net, heads, buckets = room.places, room.net, room.heads, room.buckets
+    spare_places, spare_net, spare_heads = room.spare_places, room.spare_net, room.spare_heads
     for k in range(len(buckets)):
         buckets[k] = 0
     for k in range(begin, end):
@@ -88,19 +104,15 @@ def _sort_by_bytes(
 
 
 @kernel
-def _merge_all(
-    rows: Int64s, begin: int, end: int, places: Int64s, net: Int64s, orders: Int64s, plain: Int64s, starts: Int64s,
-    lengths: Int64s, heap: Bytes, spare_places: Int64s, spare_net: Int64s,
-) -> None:
+def _merge_all(rows: Int64s, begin: int, end: int, order: RowOrder, room: SortRoom) -> None:
+    places, net, spare_places, spare_net = room.places, room.net, room.spare_places, room.spare_net
     width = 1
     while width < end - begin:
         for left in range(begin, end, 2 * width):
             middle, right = min(left + width, end), min(left + 2 * width, end)
             i, j = left, middle
             for k in range(left, right):
-                takes_left = j >= right or (
-                    i < middle and order_of(rows, places[i], places[j], orders, plain, starts, lengths, heap) <= 0
-                )
+                takes_left = j >= right or (i < middle and order_of(rows, places[i], places[j], order) <= 0)
                 from_ = i if takes_left else j
                 spare_places[k], spare_net[k] = places[from_], net[from_]
                 if takes_left:

@@ -11,11 +11,14 @@ import numpy as np
 
 from sash.deltas import MASK_BITS, Delta, Int64s, Layout
 from sash.kernels import instants as kernel
-from sash.kernels.ordering import BUCKETS, BYTES
+from sash.kernels.bundles import Bundle
+from sash.kernels.instants import FEW
+from sash.kernels.ordering import BUCKETS, BYTES, MANY, RowOrder, SortRoom
 from sash.kernels.rows import BY_DOUBLE, BY_INTEGER, BY_STRING, BY_WIDE_DECIMAL
 from sash.schema import Kind, Type
 from sash.stores.interner import Interner
 
+LARGE, MUCH = 1 << 16, 16  # room for changes that is not kept for instants that need less than so many times as much
 CHUNK = 1 << 13  # rows whose table fits into a near cache
 
 
@@ -25,11 +28,13 @@ class NetChanges:
     def __init__(self, layout: Layout, interner: Interner, first: tuple[int, ...] = ()) -> None:
         """The order of the row is that of its columns, one after the other; some may go `first`."""
         self._lanes = np.arange(layout.width, dtype=np.int64)
-        self._orders, self._plain = column_orders(layout), plain_lanes(layout)
+        orders, plain = column_orders(layout), plain_lanes(layout)
         if first:
             rest = [column for column in range(len(layout.schema)) if column not in first]
-            self._orders, self._plain = self._orders[[*first, *rest]], np.zeros_like(self._plain)
-        self._interner = interner
+            orders, plain = orders[[*first, *rest]], np.zeros_like(plain)
+        self._room, room = FEW, Bundle(SortRoom, *_room(FEW))
+        order = Bundle(RowOrder, orders, plain, interner.bundle)
+        self._bundle = Bundle(kernel.Netting, self._lanes, order, _table(FEW), room)
 
     def per_instant(self, delta: Delta) -> Delta:
         """What every instant really changed."""
@@ -39,10 +44,10 @@ class NetChanges:
         count, longest = kernel.find_unsettled(delta.rows, delta.ts, delta.weight, self._lanes, begins)
         if not count:
             return replace(delta, is_net=True)
-        strings, out = self._interner, Delta.room(len(delta), len(self._lanes))
+        self._reserve(longest)
+        out = Delta.room(len(delta), len(self._lanes))
         count = kernel.settle_instants(
-            delta.rows, delta.ts, delta.weight, begins[:count], self._lanes, self._orders, self._plain, strings.starts,
-            strings.lengths, strings.heap, _table(longest), *_scratch(longest), out.rows, out.ts, out.weight,
+            delta.rows, delta.ts, delta.weight, begins[:count], self._bundle.record, out.rows, out.ts, out.weight
         )
         return replace(out.slice(0, count), is_net=True)
 
@@ -50,11 +55,16 @@ class NetChanges:
         """Put instants that are net already in order, in the arrays of the delta itself: those that begin at such places."""
         if not len(begins):
             return
-        strings, longest = self._interner, kernel.longest_of(delta.ts, begins)
-        kernel.order_instants(
-            delta.rows, delta.ts, delta.weight, begins, self._orders, self._plain, strings.starts, strings.lengths, strings.heap,
-            *_scratch(longest), np.empty((longest, len(self._lanes)), np.int64),
-        )
+        longest = kernel.longest_of(delta.ts, begins)
+        self._reserve(longest)
+        spare = np.empty((longest, len(self._lanes)), np.int64)
+        kernel.order_instants(delta.rows, delta.ts, delta.weight, begins, self._bundle.record, spare)
+
+    def _reserve(self, longest: int) -> None:
+        """Room for so long an instant; what was made for a much longer one is given back."""
+        if longest > self._room or self._room > max(LARGE, MUCH * longest):
+            self._room = max(FEW, 1 << (longest - 1).bit_length())
+            self._bundle.replace(table=_table(self._room), room=Bundle(SortRoom, *_room(self._room)))
 
     def over_all(self, delta: Delta) -> Delta:
         """What all instants together changed, in no order. Most rows come and go soon: first chunk by chunk, then the rest."""
@@ -74,9 +84,9 @@ def _table(entries: int) -> Int64s:
     return np.zeros(1 << (2 * entries).bit_length(), np.int64)
 
 
-def _scratch(longest: int) -> tuple[Int64s, ...]:
+def _room(longest: int) -> tuple[Int64s, ...]:
     """To sort an instant with so many changes."""
-    return *np.empty((6, longest), np.int64), np.empty(BYTES * BUCKETS, np.int64)
+    return *np.empty((6, longest), np.int64), np.empty(BYTES * BUCKETS if longest >= MANY else 0, np.int64)
 
 
 def net_in_order(delta: Delta) -> Delta:

@@ -18,6 +18,9 @@ VIEWS = {
     "by double and integer": "SELECT x, w, AVG(v) AS m FROM s [RANGE 2 SECONDS] GROUP BY x, w",
     "only a sum": "SELECT k, SUM(w) AS s FROM s [RANGE 1 SECOND] GROUP BY k",
     "of one instant": "SELECT k, SUM(v) AS s, SUM(w) AS t FROM s [NOW] GROUP BY k",
+    "extremes": "SELECT k, MIN(v) AS a, MAX(x) AS b, COUNT(*) AS n, SUM(w) AS s, MAX(v) AS c FROM s [RANGE 5 SECONDS] GROUP BY k",
+    "extremes of doubles and times": "SELECT k, w, MIN(x) AS a, MAX(ts) AS b FROM s [RANGE 3 SECONDS] GROUP BY k, w",
+    "extremes, jumping": "SELECT x, MAX(v) AS a, MIN(w) AS b FROM s [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY x",
     "jumping": "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM s [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY k",
 }
 START = datetime(2024, 1, 1)
@@ -57,9 +60,17 @@ def test_one_instant_with_more_rows_than_room_is_made_for() -> None:
     assert changes(sql, "auto", many, 1) == changes(sql, "negative", many, 3)
 
 
-def test_it_is_chosen() -> None:
+def test_extremes_outlive_a_ring_that_grows() -> None:
+    """A deque is linked through the ring, by numbers of rows that stay the same."""
+    falling = [(START + timedelta(milliseconds=n), f"k{n % 3}", None, -n, n % 7) for n in range(3000)]
+    sql = VIEWS["extremes"]
+    assert changes(sql, "auto", falling, 100) == changes(sql, "negative", falling, 1)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_it_is_chosen(name: str) -> None:
     db = sash.connect()
-    db.execute(STREAM + f"CREATE MATERIALIZED VIEW answer AS {VIEWS['by text']};")
+    db.execute(STREAM + f"CREATE MATERIALIZED VIEW answer AS {VIEWS[name]};")
     assert any(isinstance(spec, SlidingGroupBySpec) for spec in parts(db.planned(1).views[0].spec))
 
 

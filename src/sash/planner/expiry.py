@@ -73,9 +73,12 @@ def _in_order(spec: GroupBySpec) -> Spec:
     """Counts and sums by key of a window are told directly what leaves; MIN and MAX need not be told which row it is."""
     if not isinstance(spec.input, ExpireSpec) or spec.input.input.pattern is not Pattern.WEAKEST:
         return spec
-    if spec.keys and group_tables(spec).is_additive:
+    has_extremes = any(call.function.facts.kept is Kept.EXTREME for call in spec.calls)
+    if has_extremes and not _all_leave(spec.input.input):
+        return spec
+    if spec.keys and group_tables(spec).is_sliding:
         return SlidingGroupBySpec(spec.input.input, spec.keys, spec.calls, spec.names)
-    if any(call.function.facts.kept is Kept.EXTREME for call in spec.calls) and _all_leave(spec.input.input):
+    if has_extremes:
         return OrderedGroupBySpec(spec.input, spec.keys, spec.calls, spec.names, spec.streams)
     return spec
 

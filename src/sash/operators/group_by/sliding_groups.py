@@ -7,6 +7,7 @@ import numpy as np
 from sash.deltas import Int64s
 from sash.kernels.bundles import Bundle
 from sash.operators.group_by.kernels import sliding_sums as kernel
+from sash.operators.group_by.kernels.sliding_extremes import EXPIRY, LINKS, VALUES
 from sash.operators.group_by.opcodes import ROWS
 from sash.operators.group_by.tables import GroupTables
 from sash.schema import FOREVER
@@ -23,7 +24,7 @@ class SlidingGroups:
         self._scope = scope
         self.row_at = tables.cells
         self.registers = scope.array("registers", kernel.REGISTERS)
-        self.ring = scope.array("ring", (FIRST_ROOM, kernel.VALUES + len(tables.feeds)))
+        self.ring = scope.array("ring", (FIRST_ROOM, VALUES + len(tables.feeds) + LINKS * len(tables.sets)))
         self.lines = scope.array("lines", (FIRST_ROOM, tables.cells + width))
         self.table = scope.array("table", 2 * FIRST_ROOM)
         self.bundle = Bundle(kernel.SlidingState, self.registers, self.ring, self.table, self.lines)
@@ -54,7 +55,7 @@ class SlidingGroups:
         head = self.registers.item(kernel.HEAD)
         if head == self.registers.item(kernel.TAIL):
             return FOREVER
-        first: int = self.ring.item(head & (len(self.ring) - 1), kernel.EXPIRY)
+        first: int = self.ring.item(head & (len(self.ring) - 1), EXPIRY)
         return first
 
     def reserve(self, extra: int) -> None:
@@ -74,6 +75,5 @@ class SlidingGroups:
         order = np.arange(self.registers[kernel.HEAD], self.registers[kernel.TAIL])
         held = self.ring[order & (len(self.ring) - 1)]
         self.ring = self._scope.resize("ring", 1 << wanted.bit_length())
-        self.ring[: len(held)] = held
+        self.ring[order & (len(self.ring) - 1)] = held
         self.bundle.replace(ring=self.ring)
-        self.registers[[kernel.HEAD, kernel.TAIL]] = 0, len(held)

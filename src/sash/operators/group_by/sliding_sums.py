@@ -1,4 +1,4 @@
-"""GROUP BY of counts and sums over rows that leave in the order they came.
+"""GROUP BY of counts, sums, least and greatest numbers over rows that leave in the order they came.
 
 Delta rule:  as GroupBy over Expire: per instant and touched group, minus the row it showed, plus its new one
 State:       per group its cells and key; per live row the number of its group and what it added

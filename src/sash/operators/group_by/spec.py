@@ -89,7 +89,7 @@ class OrderedGroupBySpec(GroupBySpec):
 
 @dataclass(frozen=True)
 class SlidingGroupBySpec(GroupBySpec):
-    """Groups of rows that carry their expiry and leave in the order they came: counts and sums by key."""
+    """Groups of rows that carry their expiry and leave in the order they came: counts, sums, extreme numbers by key."""
 
     keeps = "one line per group, ring of what live rows added"
     pattern = Pattern.STRICT

@@ -18,11 +18,12 @@ from sash.operators.group_by import opcodes as words
 from sash.operators.group_by.kernels.groups import GroupFacts
 from sash.operators.group_by.kernels.moments import SCRATCH, STATISTICS, power_cells
 from sash.operators.group_by.kernels.percentiles import SPARE
-from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec
+from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec, SlidingGroupBySpec
 from sash.plan.aggregates import AggregateCall, Function
 from sash.schema import Kind, Type
 
 BITS = {Function.BIT_AND: words.BITS_AND, Function.BIT_OR: words.BITS_OR, Function.BIT_XOR: words.BITS_XOR}
+SLIDING = (words.COUNT, words.SUM_INTEGER, words.AVG_INTEGER, words.EXTREME)
 Made = tuple[int, int, int, list[int]]  # the kind of a call, the cell it reads, its range or set, and what only its kind knows
 FINEST_FRACTION = 10**9  # the fraction of a percentile is taken to nine places, so that ranks are exact
 
@@ -50,11 +51,13 @@ class GroupTables:
         return bool((self.sets[:, words.SET_BESIDE] != words.NOTHING_BESIDE).any())
 
     @property
-    def is_additive(self) -> bool:
-        """Whether there are only counts, and sums and averages of integers."""
-        feeds = np.isin(self.feeds[:, words.FEED_KIND], (words.FEED_COUNT, words.FEED_EXACT)).all()
-        calls = np.isin(self.calls[:, words.CALL_KIND], (words.COUNT, words.SUM_INTEGER, words.AVG_INTEGER)).all()
-        return bool(feeds and calls and (self.feeds[:, words.FEED_LANES] == 1).all() and not len(self.sets))
+    def is_sliding(self) -> bool:
+        """Whether there are only counts, sums and averages of integers, and least and greatest numbers."""
+        feeds = np.isin(self.feeds[:, words.FEED_KIND], (words.FEED_COUNT, words.FEED_EXACT, words.FEED_VALUE)).all()
+        feeds &= (self.feeds[:, words.FEED_LANES] == 1).all() and (self.feeds[:, words.FEED_SET] < 0).all()
+        calls = np.isin(self.calls[:, words.CALL_KIND], SLIDING).all()
+        sets = (self.sets[:, words.SET_ORDER] != words.BY_STRING).all()
+        return bool(feeds and calls and sets)
 
     @cached_property
     def text_calls(self) -> Int64s:
@@ -70,7 +73,7 @@ class _TableBuilder:
     def __init__(self, spec: GroupBySpec) -> None:
         self.spec = spec
         self.input, self.output = spec.input.layout, spec.layout
-        self.extremes = words.DEQUE if isinstance(spec, OrderedGroupBySpec) else words.HEAP
+        self.extremes = words.DEQUE if isinstance(spec, OrderedGroupBySpec | SlidingGroupBySpec) else words.HEAP
         self.cells = words.FIRST_CELL
         self.ranges = 0
         self.separators = b""

@@ -1,11 +1,13 @@
-"""GROUP BY over a sliding window with nothing but counts and sums of integers; DISTINCT is the one without aggregates.
+"""GROUP BY over a sliding window with nothing but counts, sums of integers, and least and greatest numbers.
 
-    ring    group | expiry | weight | which values are NULL | values          what a live row added, in the order of leaving
-    lines   cells of the group | the row it shows, as it was written last     one place in memory for all of a group
+    ring    group | expiry | weight | which values are NULL | values | links     what a live row added, in the order of leaving
+    lines   cells of the group | the row it shows, as it was written last        one place in memory for all of a group
 
 A row finds its group when it comes, and never again: what leaves is taken from the cells by its entry of the ring. At the end of
 an instant every group that was touched takes back the row of its line and writes a new one, if that differs; groups have other
 keys, so that is the net change, and only instants of several groups are left to be put in order.
+
+For MIN and MAX the rows of a group whose values may yet be shown are linked (`sliding_extremes.py`).
 """
 
 from __future__ import annotations
@@ -13,26 +15,40 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sash.deltas import Int64s
-from sash.kernels.bundles import Line, Lines, opened
+from sash.kernels.bundles import Line, Lines, SignedChanges, opened
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import add_exact, canonical_double
 from sash.kernels.hashing import HALF, remove_entry
-from sash.kernels.prefetching import FAR, NEAR, prefetch
+from sash.kernels.prefetching import FAR, NEAR, NEXT, prefetch
 from sash.operators.group_by.kernels.aggregates import average_of_integers, is_one_lane
 from sash.operators.group_by.kernels.groups import GroupFacts, tag_rows_by_key
+from sash.operators.group_by.kernels.sliding_extremes import (
+    EXPIRY,
+    GROUP,
+    NULLS,
+    VALUES,
+    WEIGHT,
+    ask_last_rows,
+    enter_deques,
+    leave_deques,
+    shown_extreme,
+)
 from sash.operators.group_by.opcodes import (
     CALL_BIT,
     CALL_CELL,
     CALL_KIND,
     CALL_LANE,
     CALL_MASK,
+    CALL_PART,
     COUNT,
+    EXTREME,
     FEED_BIT,
     FEED_CELL,
     FEED_COUNT,
     FEED_KIND,
     FEED_LANE,
     FEED_MASK,
+    FEED_VALUE,
     KEY_BIT,
     KEY_IS_DOUBLE,
     KEY_LANE,
@@ -50,7 +66,6 @@ from sash.schema import FOREVER
 # Registers: the oldest entry of the ring, the next one; groups alive, ever used, the first free one; sums that did not fit;
 # how many instants of the last call changed several groups.
 HEAD, TAIL, LIVE, USED, FREE, OVERFLOWS, CROWDED, REGISTERS = 0, 1, 2, 3, 4, 5, 6, 8
-GROUP, EXPIRY, WEIGHT, NULLS, VALUES = 0, 1, 2, 3, 4  # lanes of an entry
 LAST = -1  # the end of the list of touched groups; 0 is said of those not in it
 
 
@@ -80,9 +95,10 @@ def slide_sums(
     several groups begin in the output.
     """
     sliding = open_sliding(record)
-    keys, feeds, calls, limbs = sliding.facts.keys, sliding.facts.feeds, sliding.facts.calls, sliding.facts.limbs
+    keys, feeds, sets = sliding.facts.keys, sliding.facts.feeds, sliding.facts.sets
     registers, ring, table, lines = sliding.state.registers, sliding.state.ring, sliding.state.table, sliding.state.lines
     tag_rows_by_key(rows, sliding.facts, tags)
+    out = SignedChanges(out_rows, out_ts, out_weight)
     head, tail, mask, i, n, crowds = registers[HEAD], registers[TAIL], len(ring) - 1, 0, 0, 0
     while True:
         moment = ring[head & mask, EXPIRY] if head < tail else FOREVER
@@ -96,20 +112,26 @@ def slide_sums(
             group = ring[head & mask, GROUP]
             touched = _touch(group, touched, lines)
             _add(ring, head & mask, -ring[head & mask, WEIGHT], group, feeds, lines)
+            if len(sets):
+                leave_deques(head, group, feeds, sets, ring, lines)
             head += 1
         while i < len(ts) and ts[i] == moment:
             _look_ahead(tags, i, table, lines)
+            if len(sets) and i + NEXT < len(tags):
+                ask_last_rows(table[tags[i + NEXT] & len(table) - 1] & HALF, sets, ring, lines)
             group, entry = _find(rows, i, tags[i], keys, row_at, registers, table, lines), tail & mask
             touched = _touch(group, touched, lines)
             _enter(rows, i, group, expiry[i], weight[i], feeds, ring, entry)
             _add(ring, entry, weight[i], group, feeds, lines)
+            if len(sets):
+                enter_deques(tail, head, group, feeds, sets, ring, lines)
             tail += expiry[i] != FOREVER
             i += 1
         are_several = lines[touched, LINK] != LAST
         while touched != LAST:
             group, touched = touched, lines[touched, LINK]
             lines[group, LINK] = 0
-            n = _show_change(group, moment, calls, row_at, registers, lines, limbs, out_rows, out_ts, out_weight, n)
+            n = _show_change(group, moment, row_at, sliding.facts, registers, lines, out, n)
             if lines[group, ROWS] == 0:
                 _forget(group, registers, table, lines)
         if are_several and n - begin > 1:
@@ -225,7 +247,7 @@ def _add(ring: Int64s, entry: int, weight: int, group: int, feeds: Int64s, lines
     lines[group, ROWS] += weight
     nulls = ring[entry, NULLS]
     for feed in range(len(feeds)):
-        if nulls >> feed & 1 == 0:
+        if nulls >> feed & 1 == 0 and feeds[feed, FEED_KIND] != FEED_VALUE:
             cell = feeds[feed, FEED_CELL]
             lines[group, cell] += weight
             if feeds[feed, FEED_KIND] != FEED_COUNT:
@@ -235,39 +257,35 @@ def _add(ring: Int64s, entry: int, weight: int, group: int, feeds: Int64s, lines
 
 @inlined
 def _show_change(
-    group: int, now: int, calls: Int64s, row_at: int, registers: Int64s, lines: Int64s, limbs: Int64s, out_rows: Int64s,
-    out_ts: Int64s, out_weight: Int64s, n: int,
+    group: int, now: int, row_at: int, facts: GroupFacts, registers: Int64s, lines: Int64s, out: SignedChanges, n: int
 ) -> int:
     """Take back the row that the group shows, write the one that it has now; the answer is where the output ends then."""
     start = n
     if lines[group, SHOWN]:
-        n = _write(group, -1, now, row_at, lines, out_rows, out_ts, out_weight, n)
+        n = _write(group, -1, now, row_at, lines, out, n)
     if lines[group, ROWS] == 0:
         return n
     is_other = lines[group, SHOWN] == 0
-    for call in range(len(calls)):
-        is_other |= _renew(call, group, calls, row_at, registers, lines, limbs)
+    for call in range(len(facts.calls)):
+        is_other |= _renew(call, group, row_at, facts, registers, lines)
     if not is_other:
         return start
     lines[group, SHOWN] = 1
-    return _write(group, 1, now, row_at, lines, out_rows, out_ts, out_weight, n)
+    return _write(group, 1, now, row_at, lines, out, n)
 
 
 @inlined
-def _write(
-    group: int, weight: int, now: int, row_at: int, lines: Int64s, out_rows: Int64s, out_ts: Int64s, out_weight: Int64s, n: int
-) -> int:
-    for lane in range(out_rows.shape[1]):
-        out_rows[n, lane] = lines[group, row_at + lane]
-    out_ts[n], out_weight[n] = now, weight
+def _write(group: int, weight: int, now: int, row_at: int, lines: Int64s, out: SignedChanges, n: int) -> int:
+    for lane in range(out.rows.shape[1]):
+        out.rows[n, lane] = lines[group, row_at + lane]
+    out.ts[n], out.weight[n] = now, weight
     return n + 1
 
 
 @inlined
-def _renew(
-    call: int, group: int, calls: Int64s, row_at: int, registers: Int64s, lines: Int64s, limbs: Int64s
-) -> bool:
+def _renew(call: int, group: int, row_at: int, facts: GroupFacts, registers: Int64s, lines: Int64s) -> bool:
     """Bring the value of one aggregate in the shown row up to date; whether it changed."""
+    calls = facts.calls
     kind, cell = calls[call, CALL_KIND], calls[call, CALL_CELL]
     value, is_null = lines[group, cell], False
     if kind != COUNT:
@@ -277,8 +295,10 @@ def _renew(
             if not is_null and not is_one_lane(lines, group, cell + 1):
                 is_null = True
                 registers[OVERFLOWS] += 1
+        elif kind == EXTREME:
+            value = shown_extreme(group, calls[call, CALL_PART], facts.sets, lines)
         elif not is_null:
-            value = average_of_integers(lines, group, cell, limbs)
+            value = average_of_integers(lines, group, cell, facts.limbs)
     if is_null:
         value = 0
     lane, mask, bit = row_at + calls[call, CALL_LANE], row_at + calls[call, CALL_MASK], calls[call, CALL_BIT]

@@ -64,6 +64,34 @@ def run(job: Path, engine: str, **options: object) -> None:
     (run_on_spark if engine == "spark" else run_embedded)(settings)
 
 
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@main.command()
+@JOB
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere with passwords and TLS only.")
+@click.option("--port", type=click.IntRange(0, 65535), default=5433, show_default=True, help="Of PostgreSQL; 0: any.")
+@click.option("--flight-port", type=click.IntRange(0, 65535), help="Serve Arrow Flight, too.")
+@click.option("--password-file", type=FILE, help="Lines user:password; who is not named does not come in.")
+@click.option("--tls-cert", type=FILE, help="The server's certificate.")
+@click.option("--tls-key", type=FILE, help="Its key, if that is another file.")
+@click.option("--grant", "grants", multiple=True, type=click.Choice(["change", "define"]),
+              help="Clients may change rows, or define views; else they only read.")
+@click.option("--connections", type=click.IntRange(min=1), default=100, show_default=True, help="Clients at a time.")
+@click.option("--statement-timeout", type=click.FloatRange(min=0), default=60.0, show_default=True, metavar="SECONDS",
+              help="How long a statement may take; 0: for ever.")
+@click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows of every stream in a batch.")
+@click.option("--no-flush", is_flag=True, help="Leave the end of the input open: rows may come from clients.")
+def serve(job: Path, **options: object) -> None:
+    """Run a job in this process, and let others read its views while it runs and after: psql, psycopg, Grafana …
+
+    Ctrl-C ends it.
+    """
+    from sash.cli.serve import ServeOptions, serve_job
+
+    serve_job(ServeOptions(job=job, **options))  # type: ignore[arg-type]
+
+
 @main.command()
 @JOB
 @click.option("--analyze", is_flag=True, help="Run the job in this process first; show what was counted beside the estimates.")

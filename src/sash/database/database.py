@@ -10,7 +10,7 @@ instead. What is the same for both is written here; hosts answer questions by wh
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -42,6 +42,9 @@ from sash.turns import in_turn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from sash.serve.door import Door
+    from sash.serve.limits import Limits
 
 FEW = 8  # names of one kind that a picture of a database has room for
 
@@ -290,6 +293,27 @@ class Database(StatementExecutor):
     def write_answers(self, folder: Path | str | None = None) -> None:
         """Write the final answer of every view as a Parquet file into a folder; on Spark, if none is named, into that of
         `connect(output=…)`."""
+
+    def serve(
+        self, port: int = 5433, *, host: str = "127.0.0.1", flight_port: int | None = None,
+        password_file: Path | str | None = None, tls_cert: Path | str | None = None, tls_key: Path | str | None = None,
+        grants: Iterable[str] = (), limits: Limits | None = None,
+    ) -> Door:
+        """Let others in until `close()` of what this gives: clients of PostgreSQL (psql, psycopg, SQLAlchemy, DBeaver, Grafana …)
+        at `port`, and, given a `flight_port`, those of Arrow Flight. Port 0 is any that is free.
+
+        They may read, and more only if that is granted: "change" rows, "define" views. It listens on this machine only;
+        elsewhere passwords (lines user:password in a file) and a certificate are needed. `sash.serve.limits.Limits` says how
+        much clients get.
+        """
+        from sash.database.serving import ServedDatabase
+        from sash.serve.access import access_of
+        from sash.serve.door import open_door
+        from sash.serve.limits import Limits
+
+        self._check_open()
+        access = access_of(host, password_file, tls_cert, tls_key, grants)
+        return open_door(ServedDatabase(self), port, flight_port, access, limits or Limits())
 
     # What was lost, and what was done
 

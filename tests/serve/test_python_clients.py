@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 import sqlalchemy
 from adbc_driver_postgresql import dbapi as adbc
+
 from serve.conftest import Serving
 
 ALL = [
@@ -120,9 +121,9 @@ def test_sqlalchemy_looks_around(engine: sqlalchemy.Engine) -> None:
     assert seen.get_schema_names() == ["information_schema", "public"]
     assert seen.get_table_names() == ["names"] and seen.get_view_names() == ["big"] and seen.has_table("totals")
     assert sorted(seen.get_materialized_view_names()) == ['Odd "name"', "totals"]
-    types = {column["name"]: str(column["type"]) for column in seen.get_columns("totals")}
+    types = {column["name"]: column["type"].compile(engine.dialect) for column in seen.get_columns("totals")}
     assert types == {
-        "k": "TEXT", "n": "BIGINT", "total": "BIGINT", "mean": "DOUBLE PRECISION", "latest": "TIMESTAMP", "is_many": "BOOLEAN", "list": "BIGINT[]",
+        "k": "TEXT", "n": "BIGINT", "total": "BIGINT", "mean": "DOUBLE PRECISION", "latest": "TIMESTAMP WITHOUT TIME ZONE", "is_many": "BOOLEAN", "list": "BIGINT[]",
     }  # fmt: skip
     assert "FROM totals" in seen.get_view_definition("big")
     assert seen.get_pk_constraint("names")["constrained_columns"] == [] and seen.get_foreign_keys("names") == [] and seen.get_indexes("names") == []
@@ -178,7 +179,7 @@ print(connection.execute("SELECT count(*), sum(total) FROM live.totals").fetchal
 @pytest.mark.skipif("SASH_DUCKDB_CLIENT" not in environ, reason="SASH_DUCKDB_CLIENT names no folder with duckdb 1.5 and its postgres extension")
 def test_duckdb_attaches(serving: Serving) -> None:
     words = [sys.executable, "-c", DUCKDB, str(serving.port)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env={"PYTHONPATH": environ["SASH_DUCKDB_CLIENT"]})
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env={**environ, "PYTHONPATH": environ["SASH_DUCKDB_CLIENT"]})
     assert done.returncode == 0, done.stderr
     names, rows, sums = done.stdout.splitlines()
     assert names == str(['Odd "name"', "big", "names", "s", "totals"])

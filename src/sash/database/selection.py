@@ -95,4 +95,4 @@ def _stepped(step: Step, columns: Sequence[pa.Array], count: int) -> Sequence[pa
     if isinstance(step, tuple):
         return [columns[one.index] if isinstance(one, Column) else evaluate(one, known, count, Failures()) for one in step]
     is_true = evaluate(step, known, count, Failures())
-    return [column.filter(is_true, "drop") for column in columns]
+    return [column.filter(is_true, null_selection_behavior="drop") for column in columns]

@@ -49,12 +49,10 @@ class FlightDoor(flight.FlightServerBase):  # type: ignore[misc]
             super().__init__(f"{self._location}:{port}", **options)
         except (OSError, pa.ArrowException) as error:
             raise SashError(f"cannot listen on {host}:{port}: {error}", "choose another port") from None
-        self._thread = threading.Thread(target=self.serve, name="sash-flight", daemon=True)
-        self._thread.start()
 
     def close(self) -> None:
+        """It serves since it was made. (`serve()` would wait here, and take the signals of the process for itself.)"""
         self.shutdown()
-        self._thread.join()
 
     def list_flights(self, context: Any, criteria: bytes) -> Iterator[flight.FlightInfo]:
         names = [view.name for view in list(self._served.catalog.views.values()) if view.is_materialized]

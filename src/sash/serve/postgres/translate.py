@@ -82,12 +82,11 @@ class _Translation:
             token = self._tokens[self._at]
             written = self._next(token)
             if written:
-                gap = " " * min(1, token.start - end)
-                self._made.sql += gap
+                self._made.sql += " " * (token.start > end)
                 self._made.begins.append(len(self._made.sql))
                 self._made.origins.append(token.start)
                 self._made.sql += written
-            end = self._tokens[self._at - 1].end + 1
+                end = self._tokens[self._at - 1].end + 1
         return self._made
 
     def _next(self, token: Token) -> str:

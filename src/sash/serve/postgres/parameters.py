@@ -14,6 +14,7 @@ from sash.serve.postgres.body import Body
 from sash.serve.postgres.failures import WireError, bad_protocol
 
 _FORMATS = (0, 1)
+_BLANK = " \t\n\r\v\f"
 
 
 def read_parameters(body: Body, oids: Sequence[int]) -> list[Any]:
@@ -110,9 +111,13 @@ def _numeric(data: bytes) -> Decimal:
     count, weight, sign, scale = struct.unpack("!hhHH", data[:8])
     if sign not in (0, 0x4000):
         return Decimal("NaN")
-    digits = struct.unpack(f"!{count}h", data[8:])
-    value = sum((Decimal(digit).scaleb(4 * (weight - place)) for place, digit in enumerate(digits)), Decimal(0))
-    return (-value if sign else value).quantize(Decimal(1).scaleb(-scale))
+    groups = struct.unpack(f"!{count}h", data[8:])
+    if any(not 0 <= group < 10_000 for group in groups) or not -1000 < weight < 1000 or scale > 1000:
+        raise ValueError(data)
+    places = 4 * (count - 1 - weight)  # decimals that the groups hold
+    digits = "".join(f"{group:04}" for group in groups) or "0"
+    digits += "0" * max(0, scale - places)
+    return Decimal(f"{'-' if sign else ''}{digits}E{-max(scale, places)}")
 
 
 def _array_from_bytes(data: bytes) -> list[Any]:
@@ -136,12 +141,12 @@ def _array_from_text(text: str, oid: int) -> list[Any]:
 
 
 def _parts(text: str) -> list[str | None]:
-    if not text.strip():
+    if not text.strip(_BLANK):
         return []
     found: list[str | None] = []
     at = 0
     while True:
-        at += len(text[at:]) - len(text[at:].lstrip())
+        at += _blanks(text, at)
         part, at = _quoted_part(text, at) if text[at : at + 1] == '"' else _plain_part(text, at)
         found.append(part)
         if at >= len(text):
@@ -154,7 +159,7 @@ def _parts(text: str) -> list[str | None]:
 def _plain_part(text: str, at: int) -> tuple[str | None, int]:
     end = text.find(",", at)
     end = len(text) if end < 0 else end
-    part = text[at:end].strip()
+    part = text[at:end].strip(_BLANK)
     if not part or not {"{", "}", '"', "\\"}.isdisjoint(part):
         raise ValueError(text)
     return None if part.upper() == "NULL" else part, end
@@ -167,7 +172,11 @@ def _quoted_part(text: str, at: int) -> tuple[str, int]:
         found.append(text[at : at + 1])
         at += 1
     at += 1
-    return "".join(found), at + len(text[at:]) - len(text[at:].lstrip())
+    return "".join(found), at + _blanks(text, at)
+
+
+def _blanks(text: str, at: int) -> int:
+    return len(text[at:]) - len(text[at:].lstrip(_BLANK))
 
 
 def _never_closed(text: str) -> bool:

@@ -119,6 +119,11 @@ class Spec(metaclass=SpecClass):
         return Messages.NONE
 
     @property
+    def shared(self) -> Spec | None:
+        """Of a tap: the operator with several outputs that it is one of. It does the work of all of them."""
+        return None
+
+    @property
     def key_columns(self) -> int | None:
         """No two rows of its output agree in so many of the first columns; None where that is not known."""
         return None

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sash.deltas import Delta
+from sash.operators.many_outputs import Past
 from sash.operators.spec import PortSpec, Spec, below, parts
 from sash.operators.windows.operator import SKIP
 from sash.operators.windows.spec import CountWindowSpec
@@ -44,18 +45,27 @@ class _Layers:
 Waiting = tuple[Spec, int, Delta]  # what a new operator has still to take from one of its inputs
 
 
+@dataclass(frozen=True)
+class Filled:
+    """What new specs would have given so far, what waits for them, and what running operators need for taps that are new."""
+
+    results: dict[Spec, Feed]
+    waiting: list[Waiting]
+    pasts: dict[Spec, Past]
+
+
 def back_fill(
     specs: Sequence[Spec], known: set[Spec], arena: Arena, interner: Interner, feeds: Mapping[PortSpec, Feed],
     begins: Mapping[str, int | None], *, is_first_shard: bool,
-) -> tuple[dict[Spec, Feed], list[Waiting]]:
-    """Bring the state of new specs to where the running ones are; what they would have given so far, and what waits for them."""
+) -> Filled:
+    """Bring the state of new specs to where the running ones are."""
     aside = Arena.anonymous()
     layers = _Layers(arena, aside, frozenset(part.fingerprint for spec in specs for part in below(spec) if part in known))
     try:
         with interner.borrowed():
             graph = Graph(specs, layers, interner, Failures(), is_first_shard=is_first_shard)
             results = graph.step(feeds, specs, begins)
-            return results, list(_waiting(graph, known, arena))
+            return Filled(results, list(_waiting(graph, known, arena)), graph.pasts(known))
     finally:
         aside.close()
 

@@ -137,6 +137,10 @@ class Cycle:
         node.output.put(delta, now if tells_time else _last(delta))
         self._wake_readers(node)
         self._tell(node, count, delta)
+        for tap, given in node.tapped():
+            tap.output.put(given, now if tells_time else _last(given))
+            self._wake_readers(tap)
+            self._tell(tap, 0, given)
         return node
 
     def _tell(self, node: Node, count: int, delta: Delta) -> None:

@@ -12,10 +12,11 @@ batch is one pass over those that have something to do (`one_pass.py`); all else
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sash.deltas import Delta
+from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.spec import PortSpec, Spec, below
 from sash.runtime.allocation import keep_freed_memory
@@ -28,6 +29,7 @@ from sash.runtime.one_pass import OnePass
 from sash.runtime.premature import Early
 from sash.runtime.schedule import AUTO, BY_LOAD, Schedule, batch_for
 from sash.runtime.table import StateTable
+from sash.runtime.taps import taps_metrics
 from sash.runtime.time_propagation import Timing, arcs_of_time
 from sash.scalar.evaluate import Failures
 from sash.stores.arena import Scopes
@@ -99,9 +101,40 @@ class Graph:
         if gone:
             for spec in gone:
                 self._interner.release(spec.fingerprint)
+                self._leave(spec, needed)
             self._nodes = {spec: node for spec, node in self._nodes.items() if spec in needed}
             self._number_anew()
         return gone
+
+    def _leave(self, spec: Spec, needed: Container[Spec]) -> None:
+        """Close a tap of an operator that goes on, or let go of one with all of its taps."""
+        operator = self._nodes[spec].operator
+        if isinstance(operator, ManyOutputs):
+            operator.release()
+        elif spec.shared is not None and spec.shared in needed:
+            self._many(spec.shared).close(spec)
+            del self._nodes[spec.shared].taps[spec]
+
+    def _many(self, spec: Spec) -> ManyOutputs:
+        operator = self._nodes[spec].operator
+        assert isinstance(operator, ManyOutputs)
+        return operator
+
+    def begin_taps(self) -> None:
+        """Before taps are added: those that are there go on from what they find."""
+        for spec, node in self._nodes.items():
+            if node.taps:
+                self._many(spec).begin()
+
+    def pasts(self, known: Container[Spec]) -> dict[Spec, Past]:
+        """What operators with several outputs remember, those among `known` that have taps which are not."""
+        found = (spec for spec, node in self._nodes.items() if spec in known and any(tap not in known for tap in node.taps))
+        return {spec: self._many(spec).past().copy() for spec in found}
+
+    def recall(self, pasts: Mapping[Spec, Past]) -> None:
+        """What taps need that were added since the last step."""
+        for spec, past in pasts.items():
+            self._many(spec).recall(past)
 
     def _number_anew(self) -> None:
         """Close the gaps that operators left."""
@@ -135,7 +168,9 @@ class Graph:
         """What the operators have done since the graph was built, and what they keep now."""
         used = self._arena.used_by_scope()
         for node in self._nodes.values():
-            if node.operator is not None:
+            if node.taps:
+                yield from taps_metrics(node, used[node.spec.fingerprint])
+            elif node.operator is not None and node.spec.shared is None:
                 found, operator = node.metrics, node.operator
                 size = used[node.spec.fingerprint]
                 yield replace(
@@ -297,11 +332,18 @@ class Graph:
             early=Early() if spec.is_negation else None,
         )
         self._nodes[spec] = node
+        if spec.shared is not None:
+            self._open(spec, node)
         self._has_changed()
         self._cycle.nodes.append(node)
         self._cycle.inputs.append(tuple(source.number for source in sources))
         if node.is_waiting_prone:
             self._cycle.prone.append(node)
+
+    def _open(self, spec: Spec, tap: Node) -> None:
+        assert spec.shared is not None
+        self._many(spec.shared).open(spec)
+        self._nodes[spec.shared].taps[spec] = tap
 
     def _refresh(self) -> None:
         if self._is_stale:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sash.deltas import Delta
 from sash.kernels.counting import count_signs
+from sash.operators.many_outputs import ManyOutputs
 from sash.operators.operator import Operator
 from sash.operators.spec import Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
@@ -40,6 +41,7 @@ class Node:
     is_ready: bool = False  # stands among those that can work
     results: list[Delta] | None = None  # of this step, for a sink
     early: Early | None = None  # of a negation
+    taps: dict[Spec, Node] = field(default_factory=dict)  # of one with several outputs: where each comes out
     heir: Node | None = None  # the only reader, where that one may work on what it is given at once
     # For a step in one pass:
     sources: Sources = field(default_factory=lambda: Sources(()))
@@ -117,14 +119,26 @@ class Node:
     def saw(self, inputs: Sequence[Delta], delta: Delta) -> None:
         """Keep what a sink gave, and count."""
         if len(delta.ts):
-            _count(self.metrics.out, delta)
-            if self.results is not None:
-                self.results.append(delta)
+            self.gave(delta)
             if self.early is not None:
                 self.early.saw(inputs[0], delta)
         for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
             if len(taken.ts):
                 _count(traffic, taken)
+
+    def gave(self, delta: Delta) -> None:
+        _count(self.metrics.out, delta)
+        if self.results is not None:
+            self.results.append(delta)
+
+    def tapped(self) -> Iterator[tuple[Node, Delta]]:
+        """What came out of its taps when it last ran: of those that gave something."""
+        if self.taps:
+            assert isinstance(self.operator, ManyOutputs)
+            for spec, delta in self.operator.given():
+                tap = self.taps[spec]
+                tap.gave(delta)
+                yield tap, delta
 
     def begin(self, begins: Begins) -> int | None:
         """When the query of an operator begins."""

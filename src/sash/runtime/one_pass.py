@@ -98,6 +98,8 @@ class OnePass:
             node.sources.note(node)
         if len(given.ts):
             self._work_on(node, given)
+        for tap, delta in node.tapped():
+            self._work_on(tap, delta)
 
     def _work_on(self, node: Node, delta: Delta) -> None:
         """Let those work on rows who read them, one after the other, and at once who reads those."""

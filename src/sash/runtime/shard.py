@@ -13,6 +13,7 @@ from typing import Any
 
 from sash.deltas import Delta
 from sash.operators.expiry.input_expire import InputExpire
+from sash.operators.many_outputs import Past
 from sash.operators.spec import PortSpec, Spec, beginning, below, parts
 from sash.operators.streams.emit import Emit
 from sash.plan.streams import Stamp, StreamSpec
@@ -69,6 +70,7 @@ class Shard:
         self._views: dict[Spec, ViewChanges] = {}
         self._new: set[Spec] = set()  # views that begin with the next step
         self._waiting: list[Waiting] = []
+        self._pasts: dict[Spec, Past] = {}
         self._remembered: dict[Spec, None] = {}  # for what the past is kept
         self._graph = Graph((), arena, self._interner, self.failures, is_first_shard=shard == 0)
         self._take_job(job)
@@ -180,8 +182,11 @@ class Shard:
         begun = [spec for spec in self._sinks if spec not in known or (spec in self._views and spec not in shown)]
         out = self._back_fill(begun, known)
         out.rows += self._knowledge()
+        self._graph.begin_taps()
         for spec in new:
             self._graph.add(spec)
+        self._graph.recall(self._pasts)
+        self._pasts = {}
         if len(before) + len(new) > len(self._sinks):
             for spec in self._graph.keep(self._sinks):
                 self._arena.drop(f"{spec.fingerprint}/")
@@ -291,11 +296,12 @@ class Shard:
         feeds |= {port.spec: Feed(Delta.empty(port.spec.layout.width), BEGINNING) for port in self._arrivals}
         feeds |= self._time_feeds()
         ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
-        results, self._waiting = back_fill(
+        filled = back_fill(
             specs, known, self._arena, self._interner, _named(ports, feeds),
             self._begins | {present(time): instant for time, instant in self._clocks.presents().items()},
             is_first_shard=self._shard == 0,
         )
+        results, self._waiting, self._pasts = filled.results, filled.waiting, filled.pasts
         for spec in specs:
             if spec in self._views:
                 view = self._views[spec]

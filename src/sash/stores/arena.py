@@ -288,6 +288,10 @@ class Scope:
     def shrink(self, name: str, length: int) -> Array:
         return self._arena.shrink(f"{self._name}/{name}", length)
 
+    def drop(self) -> None:
+        """Forget all arrays in it."""
+        self._arena.drop(f"{self._name}/")
+
     def give_back(self) -> None:
         """Only between two steps."""
         self._arena.give_back()

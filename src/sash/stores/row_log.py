@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sash.deltas import Int64s, Layout
+from sash.deltas import Delta, Int64s, Layout
 from sash.kernels.bundles import Bundle
-from sash.kernels.row_log import EXPIRY, EXTRA, OLDEST, TAIL, Log, forget_expired, pass_expired
-from sash.schema import FOREVER
+from sash.kernels.row_log import EXPIRY, EXTRA, HASH, OLDEST, TAIL, WEIGHT, Log, forget_expired, pass_expired
+from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
@@ -69,6 +69,25 @@ class RowLog:
             self.lines[self._places()] = held
             self.bundle.replace(lines=self.lines, table=self.table)
         self._forget(now)
+
+    def fill(self, rows: Int64s, expiry: Int64s, weight: Int64s, hashes: Int64s) -> None:
+        """Put rows into a log that is empty, in the order in which they came."""
+        self.reserve(len(rows), BEGINNING)
+        self.registers[TAIL] += len(rows)
+        lines = np.zeros((len(rows), self.lines.shape[1]), np.int64)
+        lines[:, : self._width] = rows
+        lines[:, self._width + EXPIRY], lines[:, self._width + WEIGHT], lines[:, self._width + HASH] = expiry, weight, hashes
+        self._put(lines)
+        self._forget(BEGINNING)
+
+    def rows(self) -> Delta:
+        """All rows that are held, in the order in which they came; their expiries, or what is in that lane, are also the ts."""
+        held = self._held()
+        expiry = held[:, self._width + EXPIRY].copy()
+        return Delta(held[:, : self._width].copy(), expiry, expiry, held[:, self._width + WEIGHT].copy())
+
+    def _put(self, lines: Int64s) -> None:
+        self.lines[self._places()] = lines
 
     def _bundle(self) -> Bundle:
         return Bundle(Log, self.registers, self.lines, self.table)

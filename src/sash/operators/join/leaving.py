@@ -39,7 +39,7 @@ class LeavingJoin(Operator):
         layouts = (spec.left.layout, spec.right.layout, spec.layout)
         shape = np.array([(layout.values, layout.width) for layout in layouts], np.int64).ravel()
         self._sides, self._yield = Sides(spec, spec.left_keys, spec.right_keys, shape), FanoutEstimate()
-        moves = Bundle(Moves, *_moves(spec), np.empty(MET, np.int64))
+        moves = Bundle(Moves, *column_moves(spec), np.empty(MET, np.int64))
         self._bundle = Bundle(LeavingSides, self._sides.bundle, *(log.bundle for log in self._logs), moves)
 
     @property
@@ -50,6 +50,28 @@ class LeavingJoin(Operator):
     def due(self) -> int:
         left, right = self._logs
         return min(left.first_expiry, right.first_expiry)
+
+    @property
+    def is_merging(self) -> bool:
+        """Whether rows have so many copies that equal ones are one."""
+        return any(log.is_merging for log in self._logs)
+
+    @property
+    def reached(self) -> int:
+        """Whatever leaves up to this instant has left."""
+        instant: int = self._reached.item()
+        return instant
+
+    def rows(self) -> tuple[Delta, Delta]:
+        """The rows of both sides, each with its expiry as its instant."""
+        left, right = self._logs
+        return left.rows(), right.rows()
+
+    def fill(self, inputs: Sequence[Delta], reached: int) -> None:
+        """Begin with rows that are alive, and whose pairs were told before."""
+        for log, side, delta in zip(self._logs, (self._sides.left, self._sides.right), inputs, strict=True):
+            log.fill(delta.rows, delta.expiry, delta.weight, side.hashes(delta.rows))
+        self._reached[0] = reached
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
@@ -86,7 +108,7 @@ class LeavingJoin(Operator):
         self.probes += 2 * came + before - self.kept
 
 
-def _moves(spec: LeavingJoinSpec) -> tuple[Int64s, Int64s]:
+def column_moves(spec: LeavingJoinSpec) -> tuple[Int64s, Int64s]:
     """From where to where columns are copied: lanes, and bits of masks."""
     sides, lanes, bits = (spec.left.layout, spec.right.layout), [], []
     for place, column in enumerate(spec.columns):

@@ -6,7 +6,7 @@ import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels.bundles import Bundle
-from sash.kernels.pairs import CURSOR, LEFT, RIGHT, PairSide, PairSides
+from sash.kernels.pairs import CURSOR, LEFT, RIGHT, PairSide, PairSides, hash_rows
 from sash.operators.spec import BinarySpec
 
 FIRST_ROOM = 64
@@ -22,6 +22,12 @@ class Side:
         for key in keys:
             lane, bit = layout.mask(key)
             self.masks[lane] |= 1 << bit
+
+    def hashes(self, rows: Int64s) -> Int64s:
+        """Of the keys of some rows."""
+        found = np.empty(len(rows), np.int64)
+        hash_rows(rows, self.lanes, found)
+        return found
 
 
 def pair_shape(spec: BinarySpec) -> Int64s:

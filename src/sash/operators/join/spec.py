@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate, equal_keys
 from sash.operators.lookback import NO_LOOKBACK
-from sash.operators.spec import BinarySpec
+from sash.operators.shared_join.spec import SharedJoinSpec, shared_join
+from sash.operators.spec import BinarySpec, Spec
 from sash.plan.patterns import Pattern
 from sash.schema import Field, Schema
 
@@ -89,13 +90,31 @@ class SignedJoinSpec(JoinSpec):
 
 @dataclass(frozen=True)
 class LeavingJoinSpec(JoinSpec):
-    """Some columns of a join of two windows, as signed changes."""
+    """Some columns of a join of two windows, as signed changes; of two time windows, a tap of the join of what they read."""
 
     columns: tuple[int, ...]
     names: tuple[str, ...]
 
     keeps = "log of rows per side, chained by key; no pairs"
     pattern = Pattern.STRICT
+
+    @cached_property
+    def shared(self) -> SharedJoinSpec | None:
+        return shared_join(self.left, self.right, self.left_keys, self.right_keys)
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return self.made_of if self.shared is None else (self.shared,)
+
+    @property
+    def made_of(self) -> tuple[Spec, ...]:
+        return (self.left, self.right)
+
+    @property
+    def windows(self) -> tuple[int, int]:
+        """How long rows live, left and right."""
+        assert self.left.lifetime is not None and self.right.lifetime is not None
+        return self.left.lifetime, self.right.lifetime
 
     @cached_property
     def schema(self) -> Schema:
@@ -113,5 +132,6 @@ class LeavingJoinSpec(JoinSpec):
 
     def build(self, context: OperatorContext) -> Operator:
         from sash.operators.join.leaving import LeavingJoin
+        from sash.operators.many_outputs import Tap
 
-        return LeavingJoin(self, context)
+        return LeavingJoin(self, context) if self.shared is None else Tap(self.layout)

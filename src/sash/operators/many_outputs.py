@@ -1,0 +1,72 @@
+"""Operators with several outputs.
+
+    rows ─▶ operator ─┬─▶ tap ─▶ …       a tap is a spec like any other: which output of what (`Spec.shared`). It is one place
+                      ├─▶ tap ─▶ …       where rows come out, so it has a buffer and readers of its own, but no work to do
+                      ╰─▶ tap ─▶ …
+
+Taps are opened and closed while the operator runs; it has no output besides.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sash.deltas import Delta
+from sash.operators.operator import Operator, Timeless
+from sash.operators.spec import Spec
+
+
+@dataclass(frozen=True)
+class Past:
+    """What an operator remembers of its inputs: rows by side, as they came, and the instant up to which it has worked."""
+
+    inputs: tuple[Delta, ...]
+    reached: int
+
+    def copy(self) -> Past:
+        return Past(tuple(delta.copy() for delta in self.inputs), self.reached)
+
+
+class ManyOutputs(Operator):
+    """Gives nothing itself; its taps do."""
+
+    @abstractmethod
+    def open(self, tap: Spec) -> None:
+        """Give one more output from now on. If it has begun, `recall` tells what the tap needs of the past."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """The taps that are open go on from what an earlier run left, or begin with nothing."""
+
+    @abstractmethod
+    def close(self, tap: Spec) -> None:
+        """Nobody reads this output any more."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Nobody reads any output any more: strings that it holds may go."""
+
+    @abstractmethod
+    def given(self) -> Sequence[tuple[Spec, Delta]]:
+        """What taps gave when it last ran, those that gave something."""
+
+    @abstractmethod
+    def past(self) -> Past:
+        """All that its taps still need; good until it runs again."""
+
+    @abstractmethod
+    def recall(self, past: Past) -> None:
+        """What taps need that were opened since it began: another one like it, which has them alone, got as far as this one."""
+
+    @abstractmethod
+    def kept_by(self, tap: Spec) -> int:
+        """Rows that it remembers for a tap, and perhaps for others too."""
+
+
+class Tap(Timeless):
+    """An output of another operator, which puts rows down behind it."""
+
+    def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
+        return self.nothing

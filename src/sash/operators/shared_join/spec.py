@@ -1,0 +1,84 @@
+"""One join for many windows (seed 001): which joins can run in it, and the operator itself.
+
+    join of s [RANGE 1 s] and r [RANGE 1 s] ───╮
+    join of s [RANGE 60 s] and r [RANGE 60 s] ─┼─ taps of one join of s and r, by the same keys
+    join of s [RANGE 600 s] and r [RANGE 5 s] ─╯
+
+A join of two time windows is what a tap is: it names its windows, its columns, and, by what its windows read, the join that it is
+an output of. So nothing of a view changes when others come or go: equal joins below the windows are one operator, as all equal
+specs are, and that operator learns which windows are wanted from the taps that are opened and closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sash.operators.cost import Cost, Edge
+from sash.operators.estimate import Estimate
+from sash.operators.filter.spec import FilterSpec
+from sash.operators.lookback import NO_LOOKBACK
+from sash.operators.project.spec import ProjectSpec
+from sash.operators.spec import BinarySpec, Signed, Spec
+from sash.operators.windows.spec import TimeWindowSpec
+from sash.schema import Schema
+
+if TYPE_CHECKING:
+    from sash.operators.operator import Operator, OperatorContext
+
+
+@dataclass(frozen=True)
+class SharedJoinSpec(Signed, BinarySpec):
+    """Pairs of two streams by key, whatever the windows: each tap has an output of its own, and there is no other."""
+
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+
+    keeps = "log of rows per side, as long as the longest window; no pairs"
+    lookback = NO_LOOKBACK
+    needs_exact_departures = False
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema(self.left.schema.fields + self.right.schema.fields)
+
+    @property
+    def title(self) -> str:
+        names = (side.schema.names[key] for side, keys in self._sides for key in keys[:1])
+        return f"join by {' = '.join(dict.fromkeys(names)) or 'nothing'}"
+
+    @property
+    def _sides(self) -> tuple[tuple[Spec, tuple[int, ...]], ...]:
+        return (self.left, self.left_keys), (self.right, self.right_keys)
+
+    def estimate(self, *inputs: Estimate) -> Estimate:
+        """It is never planned: its taps are, as the joins that they would be alone."""
+        raise NotImplementedError("a shared join has no output of its own")
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        raise NotImplementedError("a shared join has no output of its own")
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.shared_join.operator import SharedJoin
+
+        return SharedJoin(self, context)
+
+
+def shared_join(left: Spec, right: Spec, left_keys: tuple[int, ...], right_keys: tuple[int, ...]) -> SharedJoinSpec | None:
+    """The join that a join of these two windows is an output of; None where a side is no time window."""
+    left_rows, right_rows = without_window(left), without_window(right)
+    if left_rows is None or right_rows is None:
+        return None
+    return SharedJoinSpec(left_rows, right_rows, left_keys, right_keys)
+
+
+def without_window(spec: Spec) -> Spec | None:
+    """The rows of a time window as they come, below what selects them and their columns; None for anything else."""
+    if isinstance(spec, TimeWindowSpec):
+        return spec.input
+    if not isinstance(spec, FilterSpec | ProjectSpec):
+        return None
+    rows = without_window(spec.input)
+    return None if rows is None else replace(spec, input=rows)

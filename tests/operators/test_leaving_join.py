@@ -9,6 +9,7 @@ import pytest
 from sash.database.embedded import EmbeddedDatabase
 from sash.operators.join.kernels.merging import COUNT, MERGES
 from sash.operators.join.leaving import MET, LeavingJoin
+from sash.operators.shared_join.operator import SharedJoin
 from sash.testing import Oracle
 from sash.testing.comparing import assert_same
 from sash.testing.tables import from_arrow
@@ -45,7 +46,8 @@ def played(job: str, pushes: int, seed: int, values: int, expiry: str = "auto", 
 def the_join(db: EmbeddedDatabase) -> LeavingJoin:
     host = db._host
     assert host is not None
-    (found,) = [node.operator for node in host._shard.graph.nodes if isinstance(node.operator, LeavingJoin)]
+    (shared,) = [node.operator for node in host._shard.graph.nodes if isinstance(node.operator, SharedJoin)]
+    (found,) = shared._apart.values()
     return found
 
 

@@ -17,6 +17,7 @@ from sash.operators.expiry.kernels.expire import COUNT
 from sash.operators.group_by.groups import Groups
 from sash.operators.group_by.operator import GroupBy
 from sash.operators.operator import Operator
+from sash.operators.shared_join.operator import SharedJoin
 from sash.plan.nodes import Aggregate, Plan, Scan, Sequence, Window, inputs
 from sash.runtime.graph import Graph
 from sash.stores.ranking import Ranking
@@ -83,6 +84,9 @@ def graph(db: sash.Database) -> Graph:
 
 def stores(operator: Operator) -> Iterator[object]:
     """Everything in an operator that keeps rows."""
+    if isinstance(operator, SharedJoin):
+        yield from (log for join in operator._apart.values() for log in join._logs)
+        assert operator._together is None, "a log of many windows is asked in another way"
     for value in vars(operator).values():
         for part in value if isinstance(value, tuple | list) else (value,):
             if type(part).__module__.startswith(STORES) and type(part).__name__ not in ("Interner", "KeyColumns", "Scope"):

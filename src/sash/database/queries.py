@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
+from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.plan.nodes import Plan
 from sash.plan.rewrite import read_since
@@ -58,7 +59,7 @@ class Queries:
     def add(self, view: View, plan: Plan) -> None:
         self.views[view.name] = view
         self._plans.setdefault(plan, view)
-        for part in parts(view.spec):
+        for part in running_parts(view.spec):
             self._users.setdefault(part, {})[view.name] = None
 
     def choice_of(self, plan: Plan) -> Choice | None:
@@ -73,7 +74,7 @@ class Queries:
 
     def remove(self, name: str) -> None:
         view = self.views.pop(name)
-        for part in set(parts(view.spec)):
+        for part in running_parts(view.spec):
             self._users[part].pop(name)
             if not self._users[part]:
                 del self._users[part]
@@ -114,18 +115,32 @@ class Queries:
         """The operators of a view that others use too, and who; empty if there are none."""
         running = self.views[name].spec if name in self.views else spec
         lines = []
-        for part in dict.fromkeys(parts(running)):
+        for part in running_parts(running):
             others = self.sharers(part, name)
             if others:
-                lines.append(f"{part.title}  with: {_few(others)}")
+                title = self._shared_join(part) if isinstance(part, SharedJoinSpec) else part.title
+                lines.append(f"{title}  with: {_few(others)}")
         return "\n".join(["shared", *lines]) if lines else ""
+
+    def _shared_join(self, join: SharedJoinSpec) -> str:
+        """How many windows run in a join, and for how many queries."""
+        users = self._users[join]
+        return join.summary((part for name in users for part in parts(self.views[name].spec) if part.shared is join), len(users))
+
+    def _shared_joins(self, name: str) -> str:
+        joins = [part for part in running_parts(self.views[name].spec) if isinstance(part, SharedJoinSpec)]
+        return "; ".join(self._shared_join(join) for join in joins if self.sharers(join, name))
 
     def table(self, catalog: Catalog, complete_since: Callable[[str], datetime | None]) -> pa.Table:
         """SHOW QUERIES."""
         names = list(self.views)
         operators = {name: [p for p in set(parts(self.views[name].spec)) if not isinstance(p, PortSpec)] for name in names}
         alone = {name: sum(not self.sharers(part, name) for part in operators[name]) for name in names}
-        shared = {name: {other for part in operators[name] for other in self.sharers(part, name)} for name in names}
+        shared = {
+            name: {other for part in running_parts(self.views[name].spec) if not isinstance(part, PortSpec)
+                   for other in self.sharers(part, name)}
+            for name in names
+        }  # fmt: skip
         return pa.table(
             {
                 "name": pa.array(names, pa.string()),
@@ -133,9 +148,16 @@ class Queries:
                 "operators": pa.array([len(operators[name]) for name in names], pa.int64()),
                 "own": pa.array([alone[name] for name in names], pa.int64()),
                 "shared_with": pa.array([_few(sorted(shared[name])) for name in names], pa.string()),
+                "shared_joins": pa.array([self._shared_joins(name) for name in names], pa.string()),
                 "query": pa.array([catalog.views[name.lower()].sql for name in names], pa.string()),
             }
         )
+
+
+def running_parts(spec: Spec) -> dict[Spec, None]:
+    """The parts of a spec, and the operators with several outputs that run some of them."""
+    found = parts(spec)
+    return found | {part.shared: None for part in found if part.shared is not None}
 
 
 def _few(names: list[str]) -> str:

@@ -11,7 +11,7 @@ specs are, and that operator learns which windows are wanted from the taps that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ from sash.operators.estimate import Estimate
 from sash.operators.filter.spec import FilterSpec
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.project.spec import ProjectSpec
-from sash.operators.spec import BinarySpec, Signed, Spec
+from sash.operators.spec import BinarySpec, PortSpec, Signed, Spec, parts
 from sash.operators.windows.spec import TimeWindowSpec
-from sash.schema import Schema
+from sash.schema import SECOND, Schema
 
 if TYPE_CHECKING:
     from sash.operators.operator import Operator, OperatorContext
@@ -46,12 +46,17 @@ class SharedJoinSpec(Signed, BinarySpec):
 
     @property
     def title(self) -> str:
-        names = (side.schema.names[key] for side, keys in self._sides for key in keys[:1])
-        return f"join by {' = '.join(dict.fromkeys(names)) or 'nothing'}"
+        pairs = zip(self.left_keys, self.right_keys, strict=True)
+        names = [(self.left.schema.names[left], self.right.schema.names[right]) for left, right in pairs]
+        keys = ", ".join(left if left == right else f"{left} = {right}" for left, right in names)
+        return f"join {_streams(self.left)}-{_streams(self.right)} by {keys or 'nothing'}"
 
-    @property
-    def _sides(self) -> tuple[tuple[Spec, tuple[int, ...]], ...]:
-        return (self.left, self.left_keys), (self.right, self.right_keys)
+    def summary(self, taps: Iterable[Spec], queries: int) -> str:
+        """What runs in it: how many windows, how long they are, for how many queries."""
+        windows = {tuple(side.lifetime for side in tap.made_of) for tap in taps}
+        lengths = sorted({size / SECOND for sizes in windows for size in sizes if size is not None})
+        span = f"{lengths[0]:g}" if len(lengths) == 1 else f"{lengths[0]:g} to {lengths[-1]:g}"
+        return f"{self.title}: {len(windows)} window{'s'[: len(windows) > 1]} of {span} s, {queries} queries"
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         """It is never planned: its taps are, as the joins that they would be alone."""
@@ -64,6 +69,11 @@ class SharedJoinSpec(Signed, BinarySpec):
         from sash.operators.shared_join.operator import SharedJoin
 
         return SharedJoin(self, context)
+
+
+def _streams(spec: Spec) -> str:
+    """The streams that a side reads."""
+    return "+".join(sorted({part.stream for part in parts(spec) if isinstance(part, PortSpec) and part.stream is not None}))
 
 
 def shared_join(left: Spec, right: Spec, left_keys: tuple[int, ...], right_keys: tuple[int, ...]) -> SharedJoinSpec | None:

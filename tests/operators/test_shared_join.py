@@ -1,0 +1,158 @@
+"""Joins of the same streams by the same keys are one operator, whatever their windows: when it runs them together, and when not."""
+
+from __future__ import annotations
+
+import pytest
+
+from sash.database.embedded import EmbeddedDatabase
+from sash.operators.shared_join.operator import SharedJoin
+from sash.testing import Oracle
+from sash.testing.comparing import assert_same
+from sash.testing.tables import from_arrow
+
+STREAMS = """
+CREATE STREAM s (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;
+CREATE STREAM r (ts TIMESTAMP, k BIGINT, x STRING) TIMESTAMP BY ts;
+"""
+SELECT = "SELECT s.k, s.v, r.x FROM s [RANGE {0} SECONDS] JOIN r [RANGE {1} SECONDS] ON s.k = r.k"
+Rows = list[tuple[object, ...]]
+
+
+def left(first: int, last: int, values: int = 1_000_000) -> Rows:
+    return [(n / 2, None if n % 11 == 0 else n % 4, None if n % 7 == 0 else n % values) for n in range(first, last)]
+
+
+def right(first: int, last: int, values: int = 1_000_000) -> Rows:
+    return [(n / 2, n % 3, None if n % 5 == 0 else f"x{n % values}") for n in range(first, last)]
+
+
+def database(**views: tuple[int, int]) -> EmbeddedDatabase:
+    db = EmbeddedDatabase()
+    db.execute(STREAMS)
+    for name, windows in views.items():
+        create(db, name, windows)
+    return db
+
+
+def create(db: EmbeddedDatabase, name: str, windows: tuple[int, int]) -> None:
+    db.execute(f"CREATE MATERIALIZED VIEW {name} AS {SELECT.format(*windows)}")
+
+
+def push(db: EmbeddedDatabase, first: int, last: int, values: int = 1_000_000) -> None:
+    for start in range(first, last, 9):
+        stop = min(start + 9, last)
+        db.push("s", left(start, stop, values))
+        db.push("r", right(start, stop, values))
+
+
+def the_join(db: EmbeddedDatabase) -> SharedJoin:
+    (found,) = [node.operator for node in db._running().graph.nodes if isinstance(node.operator, SharedJoin)]
+    return found
+
+
+def is_together(db: EmbeddedDatabase) -> bool:
+    return the_join(db)._together is not None
+
+
+def check(db: EmbeddedDatabase, rows: int, values: int = 1_000_000, **views: tuple[int, int]) -> None:
+    """Every view against the answer of DuckDB at every instant."""
+    db.end()
+    for name, windows in views.items():
+        job = f"{STREAMS} CREATE MATERIALIZED VIEW {name} AS {SELECT.format(*windows)};"
+        oracle = Oracle(job, {"s": left(0, rows, values), "r": right(0, rows, values)})
+        assert_same(oracle.changelog(name), from_arrow(db.changes(name)))
+
+
+def test_windows_that_differ_share_one_log() -> None:
+    views = {"a": (1, 1), "b": (10, 10), "c": (3, 30), "d": (30, 2)}
+    db = database(**views)
+    push(db, 0, 120)
+    assert is_together(db) and len(the_join(db)._taps) == 4
+    assert the_join(db).kept <= 2 * 62  # as long as the longest window of each side
+    check(db, 120, **views)
+
+
+@pytest.mark.parametrize("windows", [(2, 2), (40, 40), (2, 40)])
+def test_a_join_that_comes_later_joins_in(windows: tuple[int, int]) -> None:
+    """Its window may be longer than those that run: rows that are in memory for another view come back."""
+    db = database(a=(10, 10))
+    for name in ("s", "r"):
+        db.execute(f"CREATE MATERIALIZED VIEW keeps_{name} AS SELECT COUNT(*) AS n FROM {name} [RANGE 40 SECONDS]")
+    push(db, 0, 90)
+    assert not is_together(db)
+    create(db, "later", windows)
+    assert is_together(db)
+    alone = database(later=windows)
+    push(alone, 0, 90)
+    assert db.view("later").to_arrow().equals(alone.view("later").to_arrow())
+    push(db, 90, 200)
+    push(alone, 90, 200)
+    since = db._running().views["later"].began
+    mine, theirs = ([c for c in from_arrow(one.changes("later")) if c.ts > since] for one in (db, alone))
+    assert mine == theirs and mine
+    check(db, 200, a=(10, 10))
+
+
+def test_the_last_one_goes_on_alone() -> None:
+    db = database(a=(10, 10), b=(40, 40), c=(2, 2))
+    push(db, 0, 90)
+    db.execute("DROP VIEW b")
+    assert is_together(db)
+    db.execute("DROP VIEW c")
+    assert not is_together(db) and the_join(db).kept <= 2 * 22
+    push(db, 90, 180)
+    check(db, 180, a=(10, 10))
+
+
+def test_rows_with_many_copies_are_joined_apart() -> None:
+    """There a join of its own counts equal rows as one, which spares more than a common walk."""
+    views = {"a": (40, 40), "b": (60, 60)}
+    db = database(**views)
+    few = {"s": [(n / 20, 1, 5) for n in range(1_500)], "r": [(n / 20, 1, "x") for n in range(1_500)]}
+    for start in range(0, 1_500, 100):
+        for name, rows in few.items():
+            db.push(name, rows[start : start + 100])
+    assert not is_together(db) and len(the_join(db)._taps) == 2
+    db.end()
+    for name, (size, _) in views.items():
+        job = f"{STREAMS} CREATE MATERIALIZED VIEW n AS SELECT COUNT(*) AS n FROM ({SELECT.format(size, size)});"
+        alone = EmbeddedDatabase()
+        alone.execute(job)
+        for stream, rows in few.items():
+            alone.push(stream, rows)
+        assert len(db.view(name)) == alone.view("n").to_pylist()[0]["n"]
+
+
+def test_a_dropped_join_leaves_nothing() -> None:
+    db = database(a=(10, 10), b=(40, 40))
+    push(db, 0, 60)
+    fingerprint = the_join(db)._spec.fingerprint
+    for name in ("a", "b"):
+        db.execute(f"DROP VIEW {name}")
+    assert not [name for name in db._arena._entries if name.startswith(fingerprint)]
+    assert not [owner for owner in db._running()._shard.interner._holders if owner.startswith(fingerprint)]
+
+
+def test_what_is_shared_is_told() -> None:
+    db = database(a=(1, 1), b=(600, 600))
+    create(db, "c", (600, 5))
+    db.execute("CREATE MATERIALIZED VIEW other AS SELECT COUNT(*) AS n FROM s [RANGE 1 MINUTE]")
+    text = "join s-r by k: 3 windows of 1 to 600 s, 3 queries"
+    shown = {row["name"]: row for row in db.execute("SHOW QUERIES").to_pylist()}
+    assert shown["a"]["shared_joins"] == text and shown["a"]["shared_with"] == "b, c" and shown["other"]["shared_joins"] == ""
+    assert f"{text}  with: a, c" in "\n".join(db.execute("EXPLAIN VIEW b").to_arrow().column(0).to_pylist())
+    db.execute("DROP VIEW c")
+    assert "2 windows of 1 to 600 s, 2 queries" in db.execute("SHOW QUERIES").to_pylist()[0]["shared_joins"]
+
+
+def test_metrics_of_taps_add_up() -> None:
+    db = database(a=(10, 10), b=(40, 40))
+    push(db, 0, 120)
+    joins = [one for one in db.metrics()["operators"] if one["operator"] == "LeavingJoin"]
+    assert len(joins) == 2
+    assert all([arc["positive"] for arc in one["arcs"]] == [119, 119] for one in joins)  # the last instant is open
+    (node,) = [node for node in db._running().graph.nodes if isinstance(node.operator, SharedJoin)]
+    assert sum(one["probes"] for one in joins) == node.operator.probes
+    assert sum(one["seconds"] for one in joins) == pytest.approx(node.metrics.seconds)
+    assert sum(one["state_bytes"] for one in joins) == db._arena.used_by_scope()[node.spec.fingerprint]
+    assert joins[0]["state_rows"] < joins[1]["state_rows"] <= the_join(db).kept

@@ -33,6 +33,11 @@ sash.errors.SashError: the file a.csv has changed; add rows in new files
         (WRAPPED.format(MISMATCH), "the query failed: [FAILED_READ_FILE.MISMATCH] Data type mismatches in column [v]."),
         (WRAPPED.format(OURS), "the file a.csv has changed; add rows in new files"),
         ("", "the query failed: it says nothing"),
+        (
+            "Python worker failed to connect back.\n=== Streaming Query ===",
+            "the query failed: a Python process did not start within the ten seconds that Spark waits for it, several times; "
+            "the machine has too much else to do: try again when it has less, or run fewer things at once",
+        ),
     ],
 )
 def test_the_reason_is_found(text: str, sentence: str) -> None:

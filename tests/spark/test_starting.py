@@ -8,7 +8,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from sash.spark.starting import ATTEMPTS, TOO_LATE, started
+from sash.spark.failures import TOO_LATE
+from sash.spark.starting import ATTEMPTS, started
 
 
 class Query:

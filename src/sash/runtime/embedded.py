@@ -20,7 +20,6 @@ from sash.plan.times import Time
 from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.asking import Found, answer_in
-from sash.runtime.batch_log import BatchLog
 from sash.runtime.change_log import Reader
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
@@ -28,6 +27,7 @@ from sash.runtime.instants import Instants, check_kept, together
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
 from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import Lanes, Net, Shelf
+from sash.runtime.lost_rows import LostRows
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import OUTSIDE, AsTheyAre, Cargo, Packet
@@ -64,8 +64,8 @@ class EmbeddedHost:
         for view in job.views:
             self.views[view.name] = ShownView(view, self._kept.get(view.spec) or self._keep(view))
         self._by_name = {view.name: self._kept[view.spec] for view in job.first_views}
-        self.late: dict[str, BatchLog] = {}
-        self.dead: dict[str, BatchLog] = {}
+        self.late: dict[str, LostRows] = {}
+        self.dead: dict[str, LostRows] = {}
         self._started = self._stepped = time.monotonic()
         self._steps, self._rows, self._changes, self._last_step = 0, 0, 0, 0.0
         self._is_end = False  # whether nothing has come since the end of the input
@@ -91,8 +91,8 @@ class EmbeddedHost:
 
     def _watch_streams(self) -> None:
         for stream in self.job.streams:
-            self.late.setdefault(stream.name, BatchLog(self._history.rows_bytes))
-            self.dead.setdefault(stream.name, BatchLog(self._history.rows_bytes))
+            self.late.setdefault(stream.name, LostRows(self._history))
+            self.dead.setdefault(stream.name, LostRows(self._history))
             self._observers.setdefault(stream.name, StreamObserver(stream))
 
     def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch], replaces: str | None = None) -> None:
@@ -349,9 +349,9 @@ class EmbeddedHost:
                 changes += self._take_changes(view.view.name, net)
         for packet in out.rows:
             if packet.cargo is Cargo.LATE:
-                self.late[packet.name].append(packet.batch())
+                self.late[packet.name].add(packet.batch(), self.event_time)
             elif packet.cargo is Cargo.DEAD:
-                self.dead[packet.name].append(packet.batch())
+                self.dead[packet.name].add(packet.batch(), self.event_time)
         if out.rows:
             self._warnings.hear(out.rows, self.job.streams)
         now = time.monotonic()

@@ -38,6 +38,8 @@ class StreamObserver:
         self._sketches = [Sketch() for _ in spec.schema.names]
 
     def saw(self, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return  # all of them were unreadable; such a batch would wait for ever
         self.rows += batch.num_rows
         if self._sampled < FIRST_ROWS or self._sampled * ONE_IN < self.rows:
             sample = batch.slice(0, OF_A_BATCH)

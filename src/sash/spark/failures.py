@@ -18,6 +18,7 @@ _LOST = re.compile(
     r"|java\.io\.EOFException|java\.io\.IOException: Stream closed|java\.net\.SocketException|Connection reset|Broken pipe"
 )
 MEMORY = "if the machine ran out of memory, run with fewer shards or smaller windows; Spark's log says more"
+TOO_LATE = "Python worker failed to connect back"  # within ten seconds, which no setting changes
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"  # two queries wrote down different things under one number
 
 
@@ -31,7 +32,12 @@ def explain(failure: BaseException) -> BaseException:
         return SashError(ours.group(1).strip())
     if CONCURRENT in text:
         return SashError("another run is using this checkpoint: both have written to Spark's log", "let one run at a time use it")
-    if is_lost(failure):
+    if TOO_LATE in text:
+        told = SashError(
+            "the query failed: a Python process did not start within the ten seconds that Spark waits for it, several times",
+            "the machine has too much else to do: try again when it has less, or run fewer things at once",
+        )
+    elif is_lost(failure):
         told = SashError("the query failed: a Python worker of Spark's died, and so did those after it", MEMORY)
     else:
         told = SashError(f"the query failed: {reason(text)}")

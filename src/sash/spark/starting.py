@@ -11,8 +11,9 @@ import time
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-ATTEMPTS = 3
-TOO_LATE = "Python worker failed to connect back"
+from sash.spark.failures import TOO_LATE
+
+ATTEMPTS = 6
 STARTING = ("Initializing", "Getting offsets")  # what the status says until a source has answered
 POLL = 0.05  # seconds
 

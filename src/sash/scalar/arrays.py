@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[Any]
 
+LONGEST = 1 << 24  # elements or characters of an array or a text whose length somebody asks for
+
 
 def numbers(array: pa.Array) -> Numbers:
     """The values as NumPy sees them, zero where NULL; times are the integers they are stored as."""

@@ -16,6 +16,10 @@ class Failures:
         self._counts[reason] = self._counts.get(reason, 0) + count
         self._examples.setdefault(reason, example)
 
+    def add(self, others: Failures) -> None:
+        for failure in others.items():
+            self.count(*failure)
+
     @property
     def total(self) -> int:
         return sum(self._counts.values())

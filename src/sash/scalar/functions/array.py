@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.scalar.arrays import Mask, array_of, blank, combined, list_ends, list_offsets, nulls, numbers, per_group, truth
+from sash.scalar.arrays import LONGEST, Mask, array_of, blank, combined, list_ends, list_offsets, nulls, numbers, per_group, truth
 from sash.scalar.coercion import Arguments, Mismatch, cast, comparable, implicit, unify, untyped
 from sash.scalar.frame import Frame
 from sash.scalar.functions.comparison import equal
@@ -17,8 +17,6 @@ from sash.schema import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, Kind, Type
 from sash.schema import array as array_type
 
 Int64s = npt.NDArray[np.int64]
-
-LONGEST = 1 << 24  # elements that a series may have
 
 
 def element_of(argument: Expression) -> Type:
@@ -227,11 +225,15 @@ def _flatten(arrays: pa.ListArray) -> pa.Array:
     return blank(whole, null)
 
 
-def _repeat(values: pa.Array, count: pa.Array) -> pa.Array:
+def _repeat(frame: Frame, call: Call) -> pa.Array:
+    values, count = frame.arguments(call)
     times = np.maximum(numbers(count), 0)
+    failed = (times > LONGEST) & ~nulls(count)
+    times = np.where(failed, 0, times)
     ends = np.concatenate([[0], np.cumsum(times)]).astype(np.int32)
     items = values.take(pa.array(np.repeat(np.arange(len(values)), times)))
-    return blank(pa.ListArray.from_arrays(pa.array(ends), items), nulls(count))
+    result = blank(pa.ListArray.from_arrays(pa.array(ends), items), nulls(count))
+    return frame.failing(result, failed, f"an array of a repeated value has at most {LONGEST:,} elements", [count])
 
 
 def _repeat_rule(arguments: Arguments) -> tuple[Arguments, Type]:
@@ -302,7 +304,7 @@ FUNCTIONS = (
     Function(("slice",), "an array, a start, and a length", of_array(None, INT, INT), plain(_slice)),
     Function(("array_slice", "list_slice"), "an array, its first and its last place", of_array(None, INT, INT), plain(_between)),
     Function(("flatten",), "an array of arrays", _flatten_rule, plain(_flatten)),
-    Function(("array_repeat",), "a value and a count", _repeat_rule, plain(_repeat)),
+    Function(("array_repeat",), "a value and a count", _repeat_rule, _repeat),
     Function(("split",), "a text and a pattern", fixed(array_type(STRING), STRING, STRING), parameterized(_split)),
     Function(
         ("string_to_array", "string_split", "str_split"), "a text and a separator", fixed(array_type(STRING), STRING, STRING),

@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.scalar.arrays import array_of, list_offsets, nulls, numbers, per_group, per_value
+from sash.scalar.arrays import LONGEST, array_of, blank, list_offsets, nulls, numbers, per_group, per_value
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, fixed, many, parameterized, plain
-from sash.scalar.nodes import Call
+from sash.scalar.nodes import Call, Literal
 from sash.schema import BOOLEAN, INT, STRING
 
 _TEXT = fixed(STRING, STRING)
 _TEXT_AND_COUNT = fixed(STRING, STRING, INT)
+_TOO_LONG = f"a text that is padded or repeated has a length of at most {LONGEST:,}"
 
 
 def _substring(text: pa.Array, start: int, length: int = 2**31) -> pa.Array:
@@ -55,7 +56,18 @@ def _padded(side: str) -> Implementation:
             text = per_value(text, lambda value: _pad_one(value, length, padding, side), pa.string())
         return pc.utf8_slice_codeunits(text, start=0, stop=length)
 
-    return parameterized(pad)
+    padded = parameterized(pad)
+
+    def evaluate(frame: Frame, call: Call) -> pa.Array:
+        asked = call.arguments[1]
+        if isinstance(asked, Literal) and (asked.value is None or asked.value <= LONGEST):
+            return padded(frame, call)
+        text, length, *padding = frame.arguments(call)
+        failed = (numbers(length) > LONGEST) & ~nulls(length) & ~nulls(text)
+        result = per_group([text], [blank(length, failed), *padding], pad, pa.string())
+        return frame.failing(result, failed, _TOO_LONG, [length])
+
+    return evaluate
 
 
 def _pad_one(text: str, length: int, padding: str, side: str) -> str:
@@ -63,8 +75,12 @@ def _pad_one(text: str, length: int, padding: str, side: str) -> str:
     return missing + text if side == "left" else text + missing
 
 
-def _repeat(text: pa.Array, count: pa.Array) -> pa.Array:
-    return pc.binary_repeat(text, pc.max_element_wise(count, 0, skip_nulls=False))
+def _repeat(frame: Frame, call: Call) -> pa.Array:
+    text, count = frame.arguments(call)
+    times = np.maximum(numbers(count).astype(np.int64), 0)
+    failed = (numbers(pc.binary_length(text)) * times > LONGEST) & ~nulls(text) & ~nulls(count)
+    result = pc.binary_repeat(text, array_of(np.where(failed, 0, times), pa.int64(), nulls(count)))
+    return frame.failing(result, failed, _TOO_LONG, [count])
 
 
 def _replace(text: pa.Array, found: str, replacement: str = "") -> pa.Array:
@@ -177,7 +193,7 @@ FUNCTIONS = (
     Function(("rtrim",), _TRIM_TAKES, _TRIM, _trimmed(pc.utf8_rtrim)),
     Function(("lpad",), _PAD_TAKES, _PAD, _padded("left")),
     Function(("rpad",), _PAD_TAKES, _PAD, _padded("right")),
-    Function(("repeat",), "a text and a count", _TEXT_AND_COUNT, plain(_repeat)),
+    Function(("repeat",), "a text and a count", _TEXT_AND_COUNT, _repeat),
     Function(("reverse",), "a text", _TEXT, plain(pc.utf8_reverse)),
     Function(
         ("replace",), "a text, what to look for, and perhaps what to put there",

@@ -60,7 +60,7 @@ def _padded(side: str) -> Implementation:
 
     def evaluate(frame: Frame, call: Call) -> pa.Array:
         asked = call.arguments[1]
-        if isinstance(asked, Literal) and (asked.value is None or asked.value <= LONGEST):
+        if isinstance(asked, Literal) and not (isinstance(asked.value, int) and asked.value > LONGEST):
             return padded(frame, call)
         text, length, *padding = frame.arguments(call)
         failed = (numbers(length) > LONGEST) & ~nulls(length) & ~nulls(text)

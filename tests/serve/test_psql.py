@@ -51,7 +51,7 @@ def test_a_view_is_described(serving: Serving) -> None:
 
 @pytest.mark.parametrize("command", [
     r"\l", r"\dn", r"\du", r"\df", r"\dT", r"\di", r"\dp", r"\d+", r"\d s", r"\det", r"\dx", r"\ds", r"\dn+", r"\d *", r"\dv+ big",
-    r"\sv big", r"\conninfo", r"\dS pg_class", r"\db", r"\dC", r"\dd", r"\encoding", r"\dD", r"\dF", r"\dO", r"\dRp",
+    r"\sv big", r"\conninfo", r"\dS pg_class", r"\db", r"\dC", r"\encoding", r"\dD", r"\dF", r"\dO", r"\dRp",
 ])  # fmt: skip
 def test_what_psql_asks_is_answered(serving: Serving, command: str) -> None:
     psql(serving, command)

@@ -194,7 +194,7 @@ BI_QUERIES = [
     "SHOW server_version_num",
     # as Superset charts and its dialog of a new dataset ask
     "SELECT k AS k, sum(total) AS \"SUM(total)\" FROM public.totals GROUP BY k ORDER BY \"SUM(total)\" DESC LIMIT 10000",
-    "SELECT DATE_TRUNC('minute', latest) AS __timestamp, COUNT(*) AS count FROM public.totals WHERE latest >= TO_TIMESTAMP('2024-01-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') GROUP BY DATE_TRUNC('minute', latest) LIMIT 1000",
+    "SELECT DATE_TRUNC('minute', latest) AS __timestamp, COUNT(*) AS count FROM public.totals WHERE latest >= TIMESTAMP '2024-01-01 00:00:00' GROUP BY DATE_TRUNC('minute', latest) LIMIT 1000",
     "SELECT * FROM (SELECT k, n FROM public.totals) AS virtual_table LIMIT 100",
     # as DBeaver asks
     "SELECT db.oid, db.* FROM pg_catalog.pg_database db WHERE 1 = 1 AND datallowconn AND NOT datistemplate OR db.datname = current_database() ORDER BY db.datname",

@@ -43,6 +43,7 @@ class Client:
     user: str
     number: int
     settings: Settings
+    is_cancelled: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass
@@ -131,17 +132,10 @@ class Backend:
             "version": f"PostgreSQL {VERSION} (Sash)", "database": DATABASE, "schema": SCHEMA, "user": client.user,
             "process": client.number, "nothing": None, "started": self.started,
         }
-        timer = threading.Timer(seconds, self.catalog.interrupt) if seconds else None
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
         try:
-            return self.catalog.query(statement.sql, parameters, session, client.settings)
+            return self.catalog.query(statement.sql, parameters, session, client.settings, seconds or None, client.is_cancelled)
         except SashError as error:
             raise Translated().error(error) from None
-        finally:
-            if timer is not None:
-                timer.cancel()
 
     def close(self) -> None:
         self.catalog.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,8 +40,7 @@ class Execution:
         self.prepared: Named[Prepared] = Named("prepared statement", "26000", most)
         self.portals: Named[Portal] = Named("portal", "34000", most)
         self.status = "I"
-        self.is_cancelled = threading.Event()
-        self.is_busy = False
+        self.is_cancelled = client.is_cancelled
         self._seconds: float | None = None
         self._end: float | None = None
         self._news: list[tuple[str, str]] = []
@@ -53,11 +51,7 @@ class Execution:
         self.is_cancelled.clear()
         self._seconds = deadline(self._backend.limits, self._client.settings)
         self._end = None if self._seconds is None else time.monotonic() + self._seconds
-        self.is_busy = True
-        try:
-            yield
-        finally:
-            self.is_busy = False
+        yield
 
     def check(self) -> None:
         if self.is_cancelled.is_set():

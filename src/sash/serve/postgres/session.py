@@ -42,8 +42,6 @@ class Session:
     def cancel(self) -> None:
         """From another thread: the statement that is being answered ends with an error, if there is one."""
         self._run.is_cancelled.set()
-        if self._run.is_busy:
-            self._backend.catalog.interrupt()
 
     def serve(self) -> None:
         self._ready()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from sash.sql.catalog import Catalog
 if TYPE_CHECKING:
     import duckdb
 
+LOOK = 0.05  # seconds between two looks at the clock while a question is answered
 _DEFAULTS = {"bool": False, "int2": 0, "int4": 0, "int8": 0, "oid": 0, "xid": 0, "float4": 0.0}
 _CLASSES = {"_class_number": pa.uint32(), "_class_name": pa.string(), "_class_schema": pa.uint32(), "_class_sql": pa.string()}
 _CLOSED = {
@@ -39,21 +42,28 @@ class CatalogDatabase:
         self._seen: list[Entry] | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
 
-    def query(self, sql: str, parameters: Sequence[Any], session: Mapping[str, Any], settings: Settings) -> pa.Table:
-        with self._lock:
+    def query(
+        self, sql: str, parameters: Sequence[Any], session: Mapping[str, Any], settings: Settings, seconds: float | None,
+        is_cancelled: threading.Event,
+    ) -> pa.Table:
+        """One question after the other, each for so many seconds at most, those that it waits for others included."""
+        end = None if seconds is None else time.monotonic() + seconds
+        if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
+            raise WireError("57014", f"the catalog was busy for {seconds:g} seconds")
+        try:
             connection = self._filled(settings)
             text = Rewriting(self._numbers, session, settings.get).run(sql, parameters)
             import duckdb
 
             try:
-                return _named(connection.sql(text))
+                with _watched(connection, end, is_cancelled):
+                    return _named(connection.sql(text))
+            except duckdb.InterruptException:
+                raise WireError("57014", "the statement was cancelled, or took too long") from None
             except duckdb.Error as error:
                 raise WireError("42601", f"the catalog cannot answer this: {str(error).splitlines()[0]}") from None
-
-    def interrupt(self) -> None:
-        """Whatever is being answered takes too long."""
-        if self._connection is not None:
-            self._connection.interrupt()
+        finally:
+            self._lock.release()
 
     def close(self) -> None:
         with self._lock:
@@ -72,6 +82,26 @@ class CatalogDatabase:
             _put(self._connection, "here.classes", _class_rows(own), _CLASSES)
             self._seen = found
         return self._connection
+
+
+@contextmanager
+def _watched(connection: duckdb.DuckDBPyConnection, end: float | None, is_cancelled: threading.Event) -> Iterator[None]:
+    """While a question is answered: it is interrupted when its time is over or it is cancelled, again and again until it ends, as
+    an interrupt that comes a moment too early is lost."""
+    is_done = threading.Event()
+
+    def watch() -> None:
+        while not is_done.wait(LOOK):
+            if is_cancelled.is_set() or (end is not None and time.monotonic() > end):
+                connection.interrupt()
+
+    watcher = threading.Thread(target=watch, name="sash-catalog", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        watcher.join()
 
 
 def _class_rows(own: list[tuple[int, Entry]]) -> list[Row]:

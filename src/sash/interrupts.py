@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from _signal import SIGINT, getsignal, signal  # type: ignore[import-not-found]
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import TypeAlias
+
+# `_signal` is what `signal` is made of. The module for people makes an enum of every number, more work than a small step.
+
+Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
 
-@contextmanager
-def interrupts_wait() -> Iterator[None]:
+class InterruptsWait:
     """Only the main thread is interrupted; what somebody else does about Ctrl-C is done then, too."""
-    before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
-    if before is None or isinstance(before, int):  # nobody's, Python's no more, or ignored
-        yield
-        return
-    noted: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
-        if len(noted) > 1:
-            before(number, frame)
+    def __init__(self) -> None:
+        self._before: Handler | None = None
+        self._noted = 0
 
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if noted:
-        before(signal.SIGINT, None)
+    def __enter__(self) -> None:
+        before = getsignal(SIGINT) if threading.current_thread() is threading.main_thread() else None
+        if callable(before):  # else it is nobody's, Python's no more, or ignored
+            self._before = before
+            signal(SIGINT, self._note)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._before is not None:
+            signal(SIGINT, self._before)
+            if self._noted and error is None:
+                self._before(SIGINT, None)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._noted += 1
+        if self._noted > 1 and self._before is not None:
+            self._before(number, frame)

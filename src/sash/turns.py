@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from sash.errors import SashError
-from sash.interrupts import interrupts_wait
+from sash.interrupts import InterruptsWait
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -40,9 +41,24 @@ class Turns:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Alone with the database."""
-        with self._changed:
-            self.check()
+        self.enter()
+        try:
             yield
+        finally:
+            self.leave()
+
+    def enter(self) -> None:
+        """Begin a turn: wait until all others are over."""
+        self._changed.acquire()
+        if self._is_at_work or self._refusal is not None:
+            try:
+                self.check()
+            except SashError:
+                self._changed.release()
+                raise
+
+    def leave(self) -> None:
+        self._changed.release()
 
     @contextmanager
     def last_turn(self) -> Iterator[None]:
@@ -52,24 +68,20 @@ class Turns:
                 self.check()
             yield
 
-    @contextmanager
-    def work(self) -> Iterator[None]:
+    def work(self) -> Work:
         """Inside a turn: the state changes, wholly or not at all."""
-        with interrupts_wait():
-            yield from self._work()
+        return Work(self)
 
-    def _work(self) -> Iterator[None]:
+    def begin_work(self) -> None:
         self._is_at_work = True
-        try:
-            yield
-        except BaseException as failure:
+
+    def end_work(self, failure: BaseException | None) -> None:
+        if failure is not None:
             why = failure.message if isinstance(failure, SashError) else f"{type(failure).__name__}: {failure}"
             way = failure.hint if isinstance(failure, SashError) and failure.hint else "mend the cause"
             self._refusal = (f"the database stopped in the middle of its work: {why}", f"{way}; then connect again")
-            raise
-        finally:
-            self._is_at_work = False
-            self._changed.notify_all()
+        self._is_at_work = False
+        self._changed.notify_all()
 
     @contextmanager
     def look(self) -> Iterator[None]:
@@ -112,6 +124,23 @@ class Turns:
                 self.check()
 
 
+class Work:
+    """Work as a block, in which interrupts wait. Written out, as steps are many and small."""
+
+    __slots__ = ("_interrupts", "_turns")
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns, self._interrupts = turns, InterruptsWait()
+
+    def __enter__(self) -> None:
+        self._interrupts.__enter__()
+        self._turns.begin_work()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._turns.end_work(error)
+        self._interrupts.__exit__(kind, error, trace)
+
+
 class TakesTurns(Protocol):
     """Whatever has public methods in turns."""
 
@@ -129,7 +158,11 @@ def in_turn(
 
     @functools.wraps(method)
     def whole(self: Owner, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with self.turns.turn():
+        turns = self.turns
+        turns.enter()
+        try:
             return method(self, *args, **kwargs)
+        finally:
+            turns.leave()
 
     return whole

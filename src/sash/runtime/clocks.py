@@ -26,7 +26,7 @@ from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Arena, Scope
 
 # Registers: has a limit, the limit; the greatest timestamp of all streams, read or not; are they set
-HAS_LIMIT, LIMIT, GREATEST, IS_SET = range(4)
+GREATEST, IS_SET = 2, 3
 ASKED_NAME = "\x00asked"  # no stream has it
 
 
@@ -38,11 +38,18 @@ class Clocks:
         self._registers = arena.array("shard", (4,))
         if not self._registers[IS_SET]:
             self._registers[:] = (0, 0, BEGINNING, 1)
+        self._read_registers()
         self._told = ToldTime(arena.scope("time"))
         self._asked = ToldTime(arena.scope("asked time"))
         self.streams: dict[str, StreamClock] = {}
         self._times: dict[Time, StreamsTime] = {}
         self._readers: dict[str, list[StreamsTime]] = {}
+
+    def _read_registers(self) -> None:
+        """They are asked for often, and seldom written."""
+        has_limit, limit, greatest, _ = self._registers.tolist()
+        self._limit: int | None = limit - 1 if has_limit else None  # the last instant that is shown, if there is one
+        self.event_time: int = greatest  # of all streams, read or not
 
     def __getitem__(self, stream: str) -> StreamClock:
         return self.streams[stream]
@@ -85,6 +92,13 @@ class Clocks:
         self._saw(self.streams[stream].greatest)
         return limits
 
+    def came(self, stream: str, first: int, greatest: int) -> None:
+        """Rows of a stream came here, none of them late: their least and their greatest timestamp."""
+        for time in self._readers[stream]:
+            time.resume()
+        self.streams[stream].came(first, greatest)
+        self._saw(self.streams[stream].greatest)
+
     def know(self, stream: str, partitions: Sequence[str], delay: int) -> None:
         """A stream has these partitions, with rows or without."""
         if stream in self.streams:
@@ -93,13 +107,8 @@ class Clocks:
             note_partitions(self._arena.scope("streams").scope(stream), partitions, delay)
 
     def _saw(self, greatest: int | None) -> None:
-        if greatest is not None:
-            self._registers[GREATEST] = max(int(self._registers[GREATEST]), greatest)
-
-    @property
-    def event_time(self) -> int:
-        """The greatest timestamp of all streams, read or not."""
-        return int(self._registers[GREATEST])
+        if greatest is not None and greatest > self.event_time:
+            self.event_time = self._registers[GREATEST] = greatest
 
     @property
     def now(self) -> int:
@@ -171,6 +180,7 @@ class Clocks:
         facts = packet.told()
         if facts.get("until") is not None:
             self._registers[:GREATEST] = (1, int(facts["until"]) + 1)
+            self._read_registers()
         if facts.get("tell") is not None:
             self._tell(int(facts["tell"]), [ASKED])
         if facts.get("advance") is not None:
@@ -197,6 +207,7 @@ class Clocks:
             self.streams[name].learn(facts)
         elif "registers" in facts:
             self._registers[:] = [facts[str(n)] for n in range(len(self._registers))]
+            self._read_registers()
             self._told.learn(facts)
         elif name == ASKED_NAME:
             self._asked.learn(facts)
@@ -236,20 +247,15 @@ class Clocks:
         """
         for time, last in lasts.items():
             time.finish(last)
-        greatest = int(self._registers[GREATEST]) if self._limit is None else self._limit
+        greatest = self.event_time if self._limit is None else self._limit
         if greatest > BEGINNING:
             self._advance_all(greatest + 1, unread)
-
-    @property
-    def _limit(self) -> int | None:
-        """The last instant that is shown, if there is one."""
-        return int(self._registers[LIMIT]) - 1 if self._registers[HAS_LIMIT] else None
 
     def _shown(self, now: int) -> int:
         return now if self._limit is None else min(now, self._limit)
 
     def _limited(self, clock: int) -> int:
-        return min(clock, int(self._registers[LIMIT])) if self._registers[HAS_LIMIT] else clock
+        return clock if self._limit is None else min(clock, self._limit + 1)
 
 
 def _key(time: Time) -> str:

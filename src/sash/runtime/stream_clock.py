@@ -26,7 +26,9 @@ class StreamClock:
     def __init__(self, spec: StreamSpec, scope: Scope) -> None:
         self._spec = spec
         self.has_time = not spec.is_table  # nobody waits for a table, nor for a stream that takes the time of others
+        self._ahead = -spec.delay if spec.stamp is Stamp.EXTERNAL else 1  # of the greatest timestamp
         self._registers = _registers(scope)
+        self._greatest, self._first, self._advanced = map(int, self._registers[:3])  # the same: who asks does so without the arena
         self._partitions = None if spec.position is None else PartitionClocks(scope.scope("partitions"))
 
     @property
@@ -34,11 +36,9 @@ class StreamClock:
         if not self.has_time:
             return FOREVER
         if self._partitions is not None:
-            return max(self._partitions.least(self._spec.delay), int(self._registers[ADVANCED]))
-        by_rows = self.greatest
-        if self.greatest > BEGINNING:
-            by_rows = self.greatest + 1 if self._spec.stamp is not Stamp.EXTERNAL else self.greatest - self._spec.delay
-        return max(by_rows, int(self._registers[ADVANCED]))
+            return max(self._partitions.least(self._spec.delay), self._advanced)
+        by_rows = self._greatest + self._ahead if self._greatest > BEGINNING else BEGINNING
+        return by_rows if by_rows > self._advanced else self._advanced
 
     @property
     def is_arrival(self) -> bool:
@@ -48,28 +48,27 @@ class StreamClock:
     @property
     def greatest(self) -> int:
         """BEGINNING while there was no row with a time."""
-        return int(self._registers[GREATEST]) if self.has_time else BEGINNING
+        return self._greatest if self.has_time else BEGINNING
 
     @property
     def begin(self) -> int | None:
         """The instant of the first row; None while there was none."""
-        first = int(self._registers[FIRST])
-        return None if first == FOREVER else first
+        return None if self._first == FOREVER else self._first
 
     @property
     def partitions(self) -> dict[str, int]:
         """The clock of every partition by its name, where the source tells partitions."""
         clocks = {} if self._partitions is None else self._partitions.clocks(self._spec.delay)
-        return {name: max(clock, int(self._registers[ADVANCED])) for name, clock in clocks.items()}
+        return {name: max(clock, self._advanced) for name, clock in clocks.items()}
 
     def take(self, splits: Sequence[tuple[int, Mapping[str, Any]]]) -> Limits:
         """Splits come at once, here or on other shards: their facts by order. Below which ts their rows are late."""
-        limits = Limits(self._late_below)
+        limits = Limits(self.late_below)
         if self._partitions is None or not self.has_time:
             for _, facts in splits:
                 self._saw(facts["first"], facts["greatest"], limits.below)
             return limits
-        found, advanced = pieces(splits), int(self._registers[ADVANCED])
+        found, advanced = pieces(splits), self._advanced
         self._partitions.know([piece.partition for piece in found], self.clock)
         judged = judge(self._spec.name, found, self._partitions, self._spec.delay)
         limits = Limits(limits.below, {key: max(limit, advanced) for key, limit in judged.items()})
@@ -78,11 +77,9 @@ class StreamClock:
         return limits
 
     @property
-    def _late_below(self) -> int:
+    def late_below(self) -> int:
         """A row that comes now is late if its ts is below this."""
-        if not self.has_time:
-            return BEGINNING
-        return max(self.greatest - self._spec.delay, int(self._registers[ADVANCED]))
+        return max(self._greatest - self._spec.delay, self._advanced) if self.has_time else BEGINNING
 
     def _saw(self, first: int | None, greatest: int | None, late_below: int) -> None:
         """These are the least and the greatest timestamp of a split."""
@@ -90,28 +87,39 @@ class StreamClock:
             return
         if first >= late_below:  # else it was late, and the least that was not is known only where it is
             self.took(first)
-        self._registers[GREATEST] = max(self.greatest, greatest)
+        self._reached(greatest)
+
+    def came(self, first: int, greatest: int) -> None:
+        """The same of rows that came here, none of them late."""
+        if self.has_time:
+            self.took(first)
+            self._reached(greatest)
 
     def took(self, first: int) -> None:
         """Rows were taken in that were not late; this is the least timestamp of them."""
-        if self.has_time:
-            self._registers[FIRST] = min(int(self._registers[FIRST]), first)
+        if self.has_time and first < self._first:
+            self._first = self._registers[FIRST] = first
+
+    def _reached(self, greatest: int) -> None:
+        if greatest > self._greatest:
+            self._greatest = self._registers[GREATEST] = greatest
 
     def told(self) -> dict[str, Any]:
         """All that is known, for one who knows nothing."""
-        known = {"greatest": self.greatest, "first": int(self._registers[FIRST]), "advanced": int(self._registers[ADVANCED])}
+        known = {"greatest": self.greatest, "first": self._first, "advanced": self._advanced}
         return known if self._partitions is None else known | {"partitions": self._partitions.told()}
 
     def learn(self, told: Mapping[str, Any]) -> None:
         """What another shard knows."""
-        self._registers[GREATEST] = max(self.greatest, told["greatest"] or 0)
-        self._registers[FIRST] = min(int(self._registers[FIRST]), told["first"] or 0)
+        self._greatest = self._registers[GREATEST] = max(self.greatest, told["greatest"] or 0)
+        self._first = self._registers[FIRST] = min(self._first, told["first"] or 0)
         self.advance(told["advanced"] or 0)
         if self._partitions is not None:
             self._partitions.learn(told["partitions"])
 
     def advance(self, clock: int) -> None:
-        self._registers[ADVANCED] = max(int(self._registers[ADVANCED]), clock)
+        if clock > self._advanced:
+            self._advanced = self._registers[ADVANCED] = clock
 
     def know_partitions(self, names: Iterable[str]) -> None:
         """These are there; those that are new start at the clock of the stream."""

@@ -17,7 +17,7 @@ from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING
 from sash.stores.arena import Scope
 
-HAS_ENDED, END, FLOOR, IS_SET = range(4)
+HAS_ENDED, END, FLOOR, IS_SET = range(4)  # registers, which are kept as attributes too: who asks does so without the arena
 
 
 class StreamsTime:
@@ -30,6 +30,8 @@ class StreamsTime:
         self._registers = scope.array("end", 4)
         if not self._registers[IS_SET]:
             self._registers[:] = (0, BEGINNING, BEGINNING, 1)
+        self.has_ended = bool(self._registers[HAS_ENDED])
+        self.end, self._floor = int(self._registers[END]), int(self._registers[FLOOR])  # the last instant, once the end was told
 
     @property
     def has_streams(self) -> bool:
@@ -43,15 +45,15 @@ class StreamsTime:
     @property
     def clock(self) -> int:
         """All before it is final."""
-        if self._registers[HAS_ENDED]:
+        if self.has_ended:
             return self.end + 1
         if not self._streams:
-            return max(self._told.clock, int(self._registers[FLOOR]))
-        return max(min(map(self.clock_of, self._streams)), int(self._registers[FLOOR]))
+            return max(self._told.clock, self._floor)
+        return max(min(map(self.clock_of, self._streams)), self._floor)
 
     def clock_of(self, stream: str) -> int:
         """What is promised of one of the streams: arrivals come in one order, so none will before the last of any."""
-        if self._registers[HAS_ENDED]:
+        if self.has_ended:
             return self.end + 1
         clock = self._streams[stream]
         if not clock.is_arrival or len(self._arrivals) == 1:
@@ -62,16 +64,7 @@ class StreamsTime:
     @property
     def now(self) -> int:
         """Where time is: at the greatest timestamp, or at the clock if that is later."""
-        return self.end if self._registers[HAS_ENDED] else max(self.greatest, self.clock)
-
-    @property
-    def has_ended(self) -> bool:
-        return bool(self._registers[HAS_ENDED])
-
-    @property
-    def end(self) -> int:
-        """The last instant, once the end was told."""
-        return int(self._registers[END])
+        return self.end if self.has_ended else max(self.greatest, self.clock)
 
     @property
     def last(self) -> int:
@@ -80,10 +73,12 @@ class StreamsTime:
 
     def finish(self, last: int) -> None:
         """All up to this instant is final, and nothing more is expected."""
-        self._registers[:IS_SET] = (1, last, max(int(self._registers[FLOOR]), last + 1))
+        self.has_ended, self.end, self._floor = True, last, max(self._floor, last + 1)
+        self._registers[:IS_SET] = (1, last, self._floor)
         if not self._streams and last > BEGINNING:
             self._told.advance(last + 1, last)
 
     def resume(self) -> None:
         """Something comes after an end."""
-        self._registers[HAS_ENDED] = 0
+        if self.has_ended:
+            self.has_ended, self._registers[HAS_ENDED] = False, 0

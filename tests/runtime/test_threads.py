@@ -158,7 +158,7 @@ def test_a_database_that_failed_in_the_middle_of_a_push_says_so_ever_after(monke
     db = connected()
     db.push("bids", rows(0, 0))
 
-    def fails(self: Shard) -> None:
+    def fails(*_: Any, **__: Any) -> None:
         raise MemoryError("no room")
 
     with monkeypatch.context() as patched:
@@ -182,9 +182,9 @@ def plain_ctrl_c() -> Iterator[None]:
 def test_ctrl_c_comes_between_two_pushes(monkeypatch: pytest.MonkeyPatch) -> None:
     db, alone, forget = connected(), connected(), Shard._forget
 
-    def interrupted(self: Shard) -> None:
+    def interrupted(*args: Any, **named: Any) -> None:
         signal.raise_signal(signal.SIGINT)
-        forget(self)
+        forget(*args, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr(Shard, "_forget", interrupted)
@@ -199,7 +199,7 @@ def test_ctrl_c_comes_between_two_pushes(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.usefixtures("plain_ctrl_c")
 def test_a_second_ctrl_c_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     db = connected()
-    monkeypatch.setattr(Shard, "_forget", lambda self: [signal.raise_signal(signal.SIGINT) for _ in range(2)])
+    monkeypatch.setattr(Shard, "_forget", lambda *_, **__: [signal.raise_signal(signal.SIGINT) for _ in range(2)])
     with pytest.raises(KeyboardInterrupt):
         db.push("bids", rows(0, 0))
     with pytest.raises(SashError, match="in the middle of its work: KeyboardInterrupt"):

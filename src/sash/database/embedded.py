@@ -314,7 +314,7 @@ class EmbeddedDatabase(Database):
         self._wait_for_readers(host)
         self._present.heard(spec.name, self._clock())
         self._has_rows = True
-        if all(stream.name != spec.name for stream in host.job.streams):
+        if not host.reads(spec.name):
             with self.turns.work():
                 host.take_unread(spec, batch, self._arrival(spec, batch.num_rows))
             return

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from sash.deltas import Int64s
 from sash.kernels.compiling import kernel
+from sash.schema import BEGINNING, END
 
 
 @kernel
@@ -25,6 +26,20 @@ def span_of(ts: Int64s) -> tuple[int, int]:
     for i in range(1, len(ts)):
         least, greatest = min(least, ts[i]), max(greatest, ts[i])
     return least, greatest
+
+
+@kernel
+def read_times(rows: Int64s, lane: int, mask: int, bit: int, delay: int, late_below: int, ts: Int64s) -> tuple[int, int, bool]:
+    """The timestamps of rows; the least and the greatest of them, and whether all of them are times, of rows that are not late:
+    neither below a limit, nor below the greatest one before them, less the delay.
+    """
+    least, greatest, is_good = END, late_below, True
+    for i in range(len(rows)):
+        ts[i] = rows[i, lane]
+        if ts[i] < max(late_below, greatest - delay) or not BEGINNING <= ts[i] < END or (rows[i, mask] >> bit) & 1:
+            is_good = False
+        least, greatest = min(least, ts[i]), max(greatest, ts[i])
+    return least, greatest, is_good
 
 
 @kernel

@@ -125,10 +125,9 @@ class Clocks:
         """How far those were told that time is who ask for it and read no stream."""
         return self._asked.clock
 
-    @property
-    def begins(self) -> dict[str, int | None]:
-        """The first instant of every stream, and of time as such."""
-        return {name: clock.begin for name, clock in self.streams.items()} | {TIME: self._asked.begin}
+    def begin(self, name: str) -> int | None:
+        """The first instant of a stream, or of time as such."""
+        return self._asked.begin if name == TIME else self.streams[name].begin
 
     @property
     def is_any_moving(self) -> bool:

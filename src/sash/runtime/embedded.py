@@ -1,6 +1,7 @@
 """The embedded host: one shard in this process, no JVM.
 
-It is what a shard on Spark runs, with one shard and one level; packets go straight from `pack_split` into `Shard.step`.
+It is what a shard on Spark runs, with one shard and one level. Rows become lanes and go straight to the ports of the shard; those
+that need a closer look, changes of tables, and what time is told, are packets here too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.asking import Found, answer_in
 from sash.runtime.change_log import Reader
+from sash.runtime.entrance import Entrance
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants, check_kept, together
@@ -76,6 +78,7 @@ class EmbeddedHost:
         self._instants: dict[Time, Instants] | None = None
         self._asked = 0
         self._observers: dict[str, StreamObserver] = {}
+        self._entrances: dict[str, Entrance] = {}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
         self._watch_streams()
 
@@ -94,6 +97,8 @@ class EmbeddedHost:
             self.late.setdefault(stream.name, LostRows(self._history))
             self.dead.setdefault(stream.name, LostRows(self._history))
             self._observers.setdefault(stream.name, StreamObserver(stream))
+            if stream.name not in self._entrances or self._entrances[stream.name].spec != stream:
+                self._entrances[stream.name] = Entrance(stream, self._shard.interner)
 
     def add(self, view: View, job: Job, tables: Mapping[str, pa.RecordBatch], replaces: str | None = None) -> None:
         """Run one more view, which is the last one of this job, perhaps in place of another; tables nobody has read so far have
@@ -264,7 +269,23 @@ class EmbeddedHost:
 
     def take(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None = None) -> None:
         """Rows of a stream, in their order; `arrival` stamps the first one where arrivals are stamped."""
-        self.step(self.packets(stream, rows, dead, arrival))
+        started = time.monotonic()
+        self._shard.begin()
+        came = self._entrances[stream].read(rows, arrival, self._shard.late_below(stream))
+        if came is None:
+            self.step(self.packets(stream, rows, dead, arrival))
+            return
+        self._observers[stream].saw(rows)
+        if dead.num_rows:
+            self.dead[stream].append(dead)
+        self._rows += rows.num_rows
+        out = self._shard.take(stream, came.delta, came.first, came.greatest)
+        self._clockwork.reached(came.greatest, started)
+        self._take_out(out)
+
+    def reads(self, stream: str) -> bool:
+        """Whether a view reads a stream."""
+        return any(one.name == stream for one in self.job.streams)
 
     def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
         order = self._orders[stream] = self._orders.get(stream, 0) + 1

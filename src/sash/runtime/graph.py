@@ -46,15 +46,16 @@ class Feed:
 
 
 class Results(dict[Spec, Feed]):
-    """What came out at the sinks. Of those without changes it is made when somebody asks, before the next step: they are many."""
+    """What came out at the sinks that gave something. Of others it is made when somebody asks, before the next step."""
 
     def __init__(self, graph: Graph, feeds: Mapping[PortSpec, Feed]) -> None:
         self._graph, self._feeds = graph, feeds
 
     def __missing__(self, spec: Spec) -> Feed:
         """A port gives what it was brought."""
-        feed = self[spec] = self._feeds[spec] if isinstance(spec, PortSpec) else self._graph.unchanged(spec)
-        return feed
+        feed = self._feeds.get(spec) if isinstance(spec, PortSpec) else None
+        self[spec] = found = self._graph.unchanged(spec) if feed is None else feed
+        return found
 
 
 def _is_due(feed: Feed) -> bool:
@@ -75,7 +76,7 @@ class Graph:
         self._nodes: dict[Spec, Node] = {}  # inputs always come before those who read them
         self._cycle, self._one_pass = Cycle(), OnePass()
         self._collected: tuple[Spec, ...] = ()  # the sinks of the last step
-        self._collecting: list[Node] = []
+        self._given: list[tuple[Node, Delta]] = []  # what came out at them
         self._schedules: dict[Spec, Schedule] = {}
         self._default = schedule
         self._breaks: frozenset[Spec] = frozenset()
@@ -246,10 +247,11 @@ class Graph:
 
     def step(
         self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Begins
-    ) -> dict[Spec, Feed]:
+    ) -> Results:
         """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
 
-        `begins` are the instants of the first rows of all streams.
+        Ports that are not fed have nothing new, and time has not moved there. `begins` are the instants of the first rows of all
+        streams.
         """
         self._collect(tuple(sinks))
         self._refresh()
@@ -261,16 +263,22 @@ class Graph:
             for port, feed in fed:
                 port.output.put(feed.delta, feed.clock)
             self._run_in_cycles(begins, load)
-        return self._results(feeds)
+        results = self._results(feeds)
+        for port, feed in fed:
+            if port.results is not None and len(feed.delta.ts):
+                results[port.spec] = feed
+        return results
 
     def _collect(self, sinks: tuple[Spec, ...]) -> None:
         """Let these, and no others, keep what they give in a step."""
-        if sinks != self._collected:
-            for node in self._collecting:
-                node.results = None
-            self._collected, self._collecting = sinks, [self._nodes[spec] for spec in sinks]
-            for node in self._collecting:
-                node.results = []
+        if sinks is self._collected or sinks == self._collected:
+            return
+        for spec in self._collected:
+            if spec in self._nodes:
+                self._nodes[spec].results = None
+        self._collected = sinks
+        for spec in sinks:
+            self._nodes[spec].results = self._given
 
     def _is_one_batch(self, load: int) -> bool:
         """Whether so many rows are to be worked off at once, by everybody, and nobody looks who runs when."""
@@ -297,11 +305,13 @@ class Graph:
         self._one_pass.is_stale = True
 
     def _results(self, feeds: Mapping[PortSpec, Feed]) -> Results:
-        results = Results(self, feeds)
-        for node in self._collecting:
-            if node.results:
-                results[node.spec] = Feed(Delta.concatenate(node.results, node.spec.layout.width), self._clock(node))
-                node.results = []
+        results, found = Results(self, feeds), dict[Node, list[Delta]]()
+        for node, delta in self._given:
+            found.setdefault(node, []).append(delta)
+        self._given.clear()
+        for node, parts in found.items():
+            whole = parts[0] if len(parts) == 1 else Delta.concatenate(parts, node.spec.layout.width)
+            results[node.spec] = Feed(whole, self._clock(node))
         return results
 
     def unchanged(self, spec: Spec) -> Feed:

@@ -59,6 +59,11 @@ class Intake:
             self._came.append(Delta(rows, ts, forever(len(ts)), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
 
+    def put(self, came: Delta, first: int) -> None:
+        """Take rows of a stream in that are lanes already, with their times, none of them late; the first instant is this."""
+        self._took(first)
+        self._came.append(came)
+
     def late_example(self, batch: pa.RecordBatch, late_below: int | Int64s) -> tuple[int, int, str | None]:
         """Of the first late one of some rows: its ts, the clock that it came after, and its partition if it has one."""
         ts = self._stamps(batch, BEGINNING)
@@ -79,11 +84,14 @@ class Intake:
             self._history.append(delta)
         return Feed(delta, clock)
 
-    def forget(self, least_clock: int) -> None:
-        """What no window of a view holds need not be remembered; `least_clock` is that of all streams."""
+    def forget(self, least_clock: int, *, at_once: bool = False) -> None:
+        """What no window of a view holds need not be remembered; `least_clock` is that of all streams.
+
+        Rows are forgotten when many have come since the last look, or at once.
+        """
         if self._table is not None:
             self._table.settle(least_clock)
-        if self._history is not None and len(self._history):
+        if self._history is not None and (at_once or self._history.has_grown):
             self._history.forget(least_clock - self.kept.time, self.kept.rows)
 
     def remembered(self, clock: int) -> Feed:
@@ -137,17 +145,17 @@ class Intake:
 
     def _due(self, clock: int) -> Delta:
         width = self._held_layout.width
+        if not self._came:
+            return self._held.take(clock)
         came, self._came = self._in_order(Delta.concatenate(self._came, width)), []
-        if len(came) and came.ts[0] < clock and not self._overtakes(came):
-            return self._take_both(came, clock)
-        if len(came) and self._overtakes(came):
+        first: int = came.ts.item(0)
+        if self._is_before(first, self._held.last):
             self._held.replace(self._merged(Delta.concatenate([self._held.peek(), came], width)))
+        elif first < clock:
+            return self._take_both(came, clock)
         else:
             self._held.append(came)
         return self._held.take(clock)
-
-    def _overtakes(self, came: Delta) -> bool:
-        return bool(len(self._held)) and self._is_before(int(came.ts[0]), int(self._held.peek().ts[-1]))
 
     def _take_both(self, came: Delta, clock: int) -> Delta:
         """What waits is over, and most of what came: only the rest of it goes through the queue."""

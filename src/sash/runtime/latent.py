@@ -34,6 +34,9 @@ class LatentIntake(Intake):
         """What has no time is never late."""
         return super().take(batch, BEGINNING, instant)
 
+    def put(self, came: Delta, first: int) -> None:
+        self._came.append(_at(BEGINNING, came))
+
     @property
     def begin(self) -> int | None:
         return int(self._stamped[0]) if self._stamped[1] else None

@@ -39,7 +39,7 @@ class Node:
     begins_with: tuple[str, ...] | None  # of one that shows something before it has a row: the streams with whose first row
     is_waiting_prone: bool  # whether time may hold it back, or make it give something
     is_ready: bool = False  # stands among those that can work
-    results: list[Delta] | None = None  # of this step, for a sink
+    results: list[tuple[Node, Delta]] | None = None  # where a sink puts what it gives in a step
     early: Early | None = None  # of a negation
     taps: dict[Spec, Node] = field(default_factory=dict)  # of one with several outputs: where each comes out
     heir: Node | None = None  # the only reader, where that one may work on what it is given at once
@@ -129,7 +129,7 @@ class Node:
     def gave(self, delta: Delta) -> None:
         _count(self.metrics.out, delta)
         if self.results is not None:
-            self.results.append(delta)
+            self.results.append((self, delta))
 
     def tapped(self) -> Iterator[tuple[Node, Delta]]:
         """What came out of its taps when it last ran: of those that gave something."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sash.deltas import Delta
 from sash.operators.expiry.input_expire import InputExpire
 from sash.operators.many_outputs import Past
-from sash.operators.spec import PortSpec, Spec, beginning, below, parts
+from sash.operators.spec import TIME, PortSpec, Spec, beginning, below, parts
 from sash.operators.streams.emit import Emit
 from sash.plan.streams import Stamp, StreamSpec
 from sash.plan.times import Time
@@ -23,7 +23,7 @@ from sash.planner.lookback import Lookbacks, kept_for, lookbacks
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
 from sash.runtime.exchange import receive, send
-from sash.runtime.graph import Feed, Graph
+from sash.runtime.graph import Feed, Graph, Results
 from sash.runtime.instants import Instants
 from sash.runtime.intake import Intake
 from sash.runtime.late_rows import late_rows
@@ -58,6 +58,31 @@ class Outcome:
         return [*self.rows, *(packet for view, net in self.changes for packet in view.packets(net)), *self.sent]
 
 
+class Moved(NamedTuple):
+    """What rows of one stream may move."""
+
+    entered: list[Intake]  # where they come in
+    intakes: dict[PortSpec, Intake]
+    ports: list[tuple[PortSpec, tuple[PortSpec, ...]]]  # with the names under which the graph reads each
+
+
+class Beginnings(Mapping[str, int | None]):
+    """The instants of the first rows of all streams, and of time as such; looked up when somebody asks."""
+
+    def __init__(self, clocks: Clocks) -> None:
+        self._clocks = clocks
+        self.latent: dict[str, LatentIntake] = {}  # by the name of what begins with the first row that was given a time here
+
+    def __getitem__(self, name: str) -> int | None:
+        return self.latent[name].begin if name in self.latent else self._clocks.begin(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._clocks.streams, TIME, *self.latent])
+
+    def __len__(self) -> int:
+        return len(self._clocks.streams) + 1 + len(self.latent)
+
+
 class Shard:
     """Shard number `shard` of a level."""
 
@@ -69,6 +94,10 @@ class Shard:
         self._intakes: dict[PortSpec, Intake] = {}
         self._views: dict[Spec, ViewChanges] = {}
         self._new: set[Spec] = set()  # views that begin with the next step
+        self._holding: dict[Spec, None] = {}  # views that hold changes back
+        self._moved: dict[str, Moved] = {}  # by the stream whose rows come
+        self._begins = Beginnings(self._clocks)
+        self._is_end = False  # whether operators were told of the end
         self._waiting: list[Waiting] = []
         self._pasts: dict[Spec, Past] = {}
         self._remembered: dict[Spec, None] = {}  # for what the past is kept
@@ -138,18 +167,82 @@ class Shard:
             out.rows += self._take_rows(changes)
         self._tell_the_end(is_end)
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
-        final = {time: self._clocks.final_before(time) for time in self._job.times}
-        for spec, view in self._views.items():
-            feed = view.due(results[spec], final[view.view.time])
-            feed = self._flushed(view.view, feed) if is_end else feed
-            if len(feed.delta):
-                out.changes.append((view, self._first(view, feed) if spec in self._new else view.net(feed.delta)))
-        self._new.clear()
+        for spec in self._views:
+            results[spec]  # all of them, in their order
+        self._show(results, out, is_end)
         for port in self._exchanges:
             assert port.spec.source is not None
             out.sent += send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
-        self._forget()
+        self._forget(self._intakes)
         return out
+
+    def begin(self) -> None:
+        """Before rows become lanes for `take`: strings that nobody holds may be forgotten now."""
+        self._interner.sweep()
+
+    def late_below(self, stream: str) -> int:
+        """A row that comes now is late if its ts is below this."""
+        return self._clocks[stream].late_below
+
+    def take(self, stream: str, came: Delta, first: int, greatest: int) -> Outcome:
+        """A step with rows of one stream, as lanes with their times, none of them late: from a host in this process.
+
+        Only what these rows may move is looked at.
+        """
+        if self._is_end:
+            self._tell_the_end(False)
+        self._clocks.came(stream, first, greatest)
+        moved = self._moved.get(stream) or self._find_moved(stream)
+        for intake in moved.entered:
+            intake.put(came, first)
+        feeds: dict[PortSpec, Feed] = {}
+        for spec, readers in moved.ports:
+            feed = self._feed(spec)
+            for reader in readers:
+                feeds[reader] = feed
+        out = Outcome([])
+        self._show(self._graph.step(feeds, self._sinks, self._begins), out, is_end=False)
+        self._forget(moved.intakes)
+        return out
+
+    def _find_moved(self, stream: str) -> Moved:
+        """Ports in whose time a stream is; and its own."""
+        together = {name for time in self._job.times if stream in time for name in time} | {stream}
+        specs = [spec for spec in self._intakes if self._is_moved(spec, stream, together)]
+        specs += [port.spec for port in self._times if stream in port.spec.timed_by]
+        readers = {spec: tuple(port for port in self._ports if port.base is spec) for spec in specs}
+        intakes = {spec: self._intakes[spec] for spec in specs if spec in self._intakes}
+        entered = [intake for spec, intake in intakes.items() if spec.stream == stream]
+        moved = self._moved[stream] = Moved(entered, intakes, list(readers.items()))
+        return moved
+
+    def _is_moved(self, port: PortSpec, stream: str, together: set[str]) -> bool:
+        if port.is_table or port.stamped_by:
+            return stream == port.stream or stream in (port.stamped_by or port.timed_by)
+        return port.stream in together
+
+    def _feed(self, spec: PortSpec) -> Feed:
+        """What is new at a port: rows that are due, and the clock."""
+        intake = self._intakes.get(spec)
+        if intake is None:
+            return Feed(Delta.empty(spec.layout.width), self._clocks.of(spec))
+        if isinstance(intake, LatentIntake):
+            intake.stamp(self._clocks.final_before(spec.stamped_by or ()))
+        return intake.feed(self._clocks.of(spec))
+
+    def _show(self, results: Results, out: Outcome, is_end: bool) -> None:
+        """What a step made of the views: of those that it changed, and of those that hold something back."""
+        for spec in [*results, *(spec for spec in self._holding if spec not in results)]:
+            view = self._views.get(spec)
+            if view is None:
+                continue  # it is for others
+            feed = view.due(results[spec], self._clocks.final_before(view.view.time))
+            if view.is_holding:
+                self._holding[spec] = None
+            feed = self._flushed(view.view, feed) if is_end else feed
+            if len(feed.delta.ts):
+                out.changes.append((view, self._first(view, feed) if spec in self._new else view.net(feed.delta)))
+        self._new.clear()
 
     def _learn_partitions(self, packets: Sequence[Packet]) -> None:
         """Before any rows of the step: one that is new starts at the clock that its stream has had so far."""
@@ -169,6 +262,7 @@ class Shard:
 
         Among the packets are the rows of tables that were not read before, and, for a level that is new, what time it is.
         """
+        self._forget(self._intakes, at_once=True)
         known, had, before, shown = self._graph.specs, set(self._intakes), dict.fromkeys(self._sinks), set(self._views)
         self._take_job(job)
         for packet in packets:
@@ -196,7 +290,7 @@ class Shard:
         for waiting in self._waiting:
             self._graph.fill(*waiting)
         self._waiting = []
-        self._forget()
+        self._forget(self._intakes, at_once=True)
         return out
 
     def unread(self, stream: StreamSpec, first: int | None, greatest: int | None) -> None:
@@ -238,6 +332,7 @@ class Shard:
 
     def _take_job(self, job: Job) -> None:
         self._job = job
+        self._moved.clear()
         self._clocks.use(job)
         ports = [port for port in job.ports if port.level == self._level]
         before, self._intakes = self._intakes, {}
@@ -248,6 +343,8 @@ class Shard:
         for spec in before:
             self._interner.release(f"ports/{spec.fingerprint}")
             self._arena.drop(f"ports/{spec.fingerprint}/")
+        latent = (intake for intake in self._intakes.values() if isinstance(intake, LatentIntake))
+        self._begins.latent = {beginning(str(one.port.stream), one.port.spec.stamped_by): one for one in latent}
         self._by_number = {intake.port.number: intake for intake in self._intakes.values()}
         self._arrivals = [port for port in ports if port.spec.source is not None]
         self._times = [port for port in ports if port.spec.is_time]
@@ -256,9 +353,10 @@ class Shard:
             self._interner.release(held_by(gone))
             self._arena.drop(f"{held_by(gone)}/")
         self._views = {spec: self._shown(view) for spec, view in views.items()}
+        self._holding = {spec: None for spec, view in self._views.items() if view.is_holding}
         self._exchanges = [p for p in job.ports if p.spec.source is not None and p.spec.source_level == self._level]
         sent = (port.spec.source for port in self._exchanges if port.spec.source is not None)
-        self._sinks = list(dict.fromkeys([*views, *sent]))
+        self._sinks = tuple(dict.fromkeys([*views, *sent]))
         if job.remembers:
             self._remember(dict.fromkeys(view.spec for view in job.first_views))
 
@@ -275,6 +373,7 @@ class Shard:
     def _note_ports(self, specs: Iterable[Spec], ports: Sequence[PortSpec] = (), late: Sequence[InputExpire] = ()) -> None:
         """Those among some specs, besides those that are known."""
         every = [*specs]
+        self._moved.clear()
         self._ports = [*ports, *(spec for spec in every if isinstance(spec, PortSpec))]
         operators = map(self._graph.operator, every)
         self._late_ones = [*late, *(operator for operator in operators if isinstance(operator, InputExpire))]
@@ -294,11 +393,11 @@ class Shard:
         align(specs, known, self._arena, self._intakes)
         feeds = {spec: intake.remembered(self._clocks.of(spec)) for spec, intake in self._intakes.items()}
         feeds |= {port.spec: Feed(Delta.empty(port.spec.layout.width), BEGINNING) for port in self._arrivals}
-        feeds |= self._time_feeds()
+        feeds |= {port.spec: self._feed(port.spec) for port in self._times}
         ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
         filled = back_fill(
             specs, known, self._arena, self._interner, _named(ports, feeds),
-            self._begins | {present(time): instant for time, instant in self._clocks.presents().items()},
+            {**self._begins, **{present(time): instant for time, instant in self._clocks.presents().items()}},
             is_first_shard=self._shard == 0,
         )
         results, self._waiting, self._pasts = filled.results, filled.waiting, filled.pasts
@@ -314,11 +413,11 @@ class Shard:
                 out.sent += [packet for packet in sent if packet.cargo is Cargo.DELTA]  # clocks come with the step
         return out
 
-    def _forget(self) -> None:
+    def _forget(self, intakes: Mapping[PortSpec, Intake], *, at_once: bool = False) -> None:
         clock = self._clocks.least if self._clocks.is_any_moving else FOREVER
-        for spec, intake in self._intakes.items():
+        for spec, intake in intakes.items():
             is_told = spec.is_table and not any(spec.timed_by)
-            intake.forget(self._clocks.final_before(spec.timed_by) if is_told else clock)
+            intake.forget(self._clocks.final_before(spec.timed_by) if is_told else clock, at_once=at_once)
 
     @property
     def event_time(self) -> int:
@@ -402,26 +501,15 @@ class Shard:
 
     def _tell_the_end(self, is_end: bool) -> None:
         """Operators that wait for rows wait no longer when the last one has come."""
+        self._is_end = is_end
         for operator in self._late_ones:
             operator.end = self._clocks.time(operator.time).end if is_end else None
 
-    @property
-    def _begins(self) -> dict[str, int | None]:
-        begins = self._clocks.begins
-        latent = [intake for intake in self._intakes.values() if isinstance(intake, LatentIntake)]
-        return begins | {beginning(str(one.port.stream), one.port.spec.stamped_by): one.begin for one in latent}
-
-    def _time_feeds(self) -> dict[PortSpec, Feed]:
-        return {port.spec: Feed(Delta.empty(port.spec.layout.width), self._clocks.of(port.spec)) for port in self._times}
-
     def _feeds(self, packets: Sequence[Packet]) -> dict[PortSpec, Feed]:
-        for spec, intake in self._intakes.items():
-            if isinstance(intake, LatentIntake):
-                intake.stamp(self._clocks.final_before(spec.stamped_by or ()))
-        feeds = {spec: intake.feed(self._clocks.of(spec)) for spec, intake in self._intakes.items()}
+        feeds = {spec: self._feed(spec) for spec in [*self._intakes, *(port.spec for port in self._times)]}
         for port in self._arrivals:
             feeds[port.spec] = receive(port.spec, [p for p in packets if p.port == port.number], self._interner)
-        return _named(self._ports, feeds | self._time_feeds())
+        return _named(self._ports, feeds)
 
     def _facts(self, packets: Sequence[Packet]) -> Packet:
         splits = [packet for packet in packets if packet.cargo is Cargo.SPLIT and packet.level == self._level]

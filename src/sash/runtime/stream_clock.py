@@ -28,7 +28,7 @@ class StreamClock:
         self.has_time = not spec.is_table  # nobody waits for a table, nor for a stream that takes the time of others
         self._ahead = -spec.delay if spec.stamp is Stamp.EXTERNAL else 1  # of the greatest timestamp
         self._registers = _registers(scope)
-        self._greatest, self._first, self._advanced = map(int, self._registers[:3])  # the same: who asks does so without the arena
+        self._greatest, self._first, self._advanced = map(int, self._registers[:3])  # the same, without the arena
         self._partitions = None if spec.position is None else PartitionClocks(scope.scope("partitions"))
 
     @property

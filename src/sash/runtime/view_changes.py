@@ -46,6 +46,11 @@ class ViewChanges:
         self._held.append(feed.delta)
         return Feed(self._held.take(final), min(feed.clock, final))
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether something may wait here."""
+        return self._held is not None
+
     def _queue(self) -> DeltaQueue:
         with self._interner.owned(held_by(self.view.spec)):
             return DeltaQueue(self.view.spec.layout, self._scope, self._interner)

@@ -30,11 +30,12 @@ class History:
             self._registers[:] = (0, 0, 0, BEGINNING, 1)
         self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
         self._ts = scope.array("ts", FIRST_ROOM)
+        self._count = self._looked_at = int(self._registers[COUNT])  # now, and when they were last looked through
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._all()[0], lanes))
 
     def __len__(self) -> int:
-        return int(self._registers[COUNT])
+        return self._count
 
     @property
     def since(self) -> int:
@@ -51,17 +52,23 @@ class History:
         self._registers[SINCE] = max(self.since, since)
 
     def append(self, delta: Delta) -> None:
-        count = len(delta)
+        count = len(delta.ts)
         if count:
             self._make_room(count)
-            first = int(self._registers[HEAD] + self._registers[COUNT])
+            first: int = self._registers.item(HEAD) + self._count
             self._rows[first : first + count], self._ts[first : first + count] = delta.rows, delta.ts
-            self._registers[COUNT] += count
+            self._count += count
+            self._registers[COUNT] = self._count
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether it is time to look which rows may go: so that a row is looked for a few times at most."""
+        return self._count > self._looked_at + (self._looked_at >> 3) + FIRST_ROOM
 
     def forget(self, before: int, rows: int) -> None:
         """Rows before an instant go, but for the last so many."""
         _, ts = self._all()
-        count = min(int(np.searchsorted(ts, before, side="left")), max(0, len(ts) - rows))
+        count = min(int(ts.searchsorted(before)), max(0, len(ts) - rows))
         if count:
             self._registers[SINCE] = max(self.since, int(ts[count - 1]) + 1)
             self._registers[HEAD] += count
@@ -69,6 +76,7 @@ class History:
             self._registers[FORGOTTEN] += count
         if not self._registers[COUNT]:
             self._registers[HEAD] = 0
+        self._looked_at = self._count = int(self._registers[COUNT])
 
     def delta(self) -> Delta:
         """All that is here, as insertions."""
@@ -77,11 +85,11 @@ class History:
 
     def _all(self) -> tuple[Int64s, Int64s]:
         head = int(self._registers[HEAD])
-        place = slice(head, head + int(self._registers[COUNT]))
+        place = slice(head, head + self._count)
         return self._rows[place], self._ts[place]
 
     def _make_room(self, extra: int) -> None:
-        head, count = int(self._registers[HEAD]), int(self._registers[COUNT])
+        head, count = self._registers.item(HEAD), self._count
         if head + count + extra <= len(self._ts):
             return
         if head >= count + extra:
@@ -106,7 +114,7 @@ class KnownTable:
     def settle(self, clock: int) -> None:
         """Nobody will ask any more how the table was before this instant."""
         final = self._open.take(clock)
-        if len(final):
+        if len(final.ts):
             self._bag.add(final.rows, final.weight)
 
     def delta(self) -> Delta:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sash.deltas import Delta, Layout
-from sash.schema import FOREVER
+from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
@@ -52,13 +50,20 @@ class DeltaQueue:
         first: int = self._ts.item(self._head) if self._count else FOREVER
         return first
 
+    @property
+    def last(self) -> int:
+        """The instant of the last change that waits; BEGINNING if none does."""
+        last: int = self._ts.item(self._head + self._count - 1) if self._count else BEGINNING
+        return last
+
     def take(self, now: int) -> Delta:
         """What happens before `now`, and out of the queue with it."""
         if self.first >= now:
             return Delta.empty(self._width)
-        waiting = self.peek()
-        count = int(np.searchsorted(waiting.ts, now, side="left"))
-        taken = waiting.slice(0, count).copy()
+        head, count = self._head, self._count
+        if self.last >= now:
+            count = int(self._ts[head : head + count].searchsorted(now))
+        taken = self._all().slice(head, head + count).copy()
         self.drop(count)
         return taken
 

@@ -1,0 +1,67 @@
+"""Where rows enter an engine in this process: as lanes with their times, looked at once.
+
+    rows ─┬─▶ lanes, ts, the least and the greatest ts     all have a time, and none is late
+          └─▶ nothing                                      some need a closer look, and go the way of rows on Spark (`packing.py`)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.deltas import Delta, Int64s, Layout, forever
+from sash.kernels.positions import read_times
+from sash.plan.streams import Stamp, StreamSpec
+from sash.stores.interner import Interner
+from sash.stores.lanes import encode
+
+FEW = 256
+
+
+class Came(NamedTuple):
+    """Rows of a stream, in the order in which they came."""
+
+    delta: Delta
+    first: int  # the least timestamp of them
+    greatest: int
+
+
+class Entrance:
+    """Of one stream."""
+
+    def __init__(self, spec: StreamSpec, interner: Interner) -> None:
+        self.spec, self._interner = spec, interner
+        self._layout = Layout(spec.schema)
+        self._is_stamped = spec.stamp is not Stamp.EXTERNAL  # on arrival
+        column = spec.timestamp or 0
+        self._time = (self._layout.lanes[column], *self._layout.mask(column), spec.delay)
+
+    def read(self, batch: pa.RecordBatch, arrival: int | None, late_below: int) -> Came | None:
+        """Rows of the declared types; `arrival` stamps the first one where arrivals are stamped. None if some of them may be late
+        or lack a time, or if they are no rows of a stream."""
+        if self.spec.is_table or not batch.num_rows:
+            return None
+        return self._with_times(encode(batch.columns, self._layout, self._interner), arrival, late_below)
+
+    def _with_times(self, rows: Int64s, arrival: int | None, late_below: int) -> Came | None:
+        count = len(rows)
+        if arrival is not None:
+            ts, first, greatest = np.arange(arrival, arrival + count), arrival, arrival + count - 1
+            is_good = arrival >= late_below
+        else:
+            ts = np.empty(count, np.int64)
+            first, greatest, is_good = read_times(rows, *self._time, late_below, ts)
+        return Came(Delta(rows, ts, forever(count), once(count), False, (count, 0, 0)), first, greatest) if is_good else None
+
+
+def once(count: int) -> Int64s:
+    """The weights of rows that come once each. Few are shared by all who ask: they are not to be written to."""
+    return _few_ones(count) if count < FEW else np.ones(count, np.int64)
+
+
+@cache
+def _few_ones(count: int) -> Int64s:
+    return np.ones(count, np.int64)

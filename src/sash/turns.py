@@ -64,7 +64,7 @@ class Turns:
     def last_turn(self) -> Iterator[None]:
         """A turn that is there after the database was closed too, for what nobody has read yet."""
         with self._changed:
-            if not self._is_closed:
+            if not self._is_closed and (self._is_at_work or self._refusal is not None):
                 self.check()
             yield
 

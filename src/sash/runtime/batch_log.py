@@ -10,7 +10,7 @@ times at most. What is dropped is a whole batch.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -20,18 +20,14 @@ LEVELS = 8
 BATCH_OVERHEAD, COLUMN_OVERHEAD = 512, 256  # bytes of memory besides the rows
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A batch, and the number of its first row."""
+class Piece(NamedTuple):
+    """A batch, the numbers of its first row and of the one after its last."""
 
     batch: pa.RecordBatch
     first: int
+    end: int
     bytes: int
     level: int
-
-    @property
-    def end(self) -> int:
-        return self.first + int(self.batch.num_rows)
 
 
 class BatchLog:
@@ -52,21 +48,12 @@ class BatchLog:
         """More rows; `size` is how many bytes they have, if that is known."""
         if batch.num_rows:
             self._put(batch, self.count, 0, size)
-            self.count += int(batch.num_rows)
+            self.count = self._pieces[-1].end
             self._merge()
             self._drop()
 
     def batches(self) -> list[pa.RecordBatch]:
         return [piece.batch for piece in self._pieces]
-
-    def since(self, row: int) -> list[pa.RecordBatch]:
-        """The rows from a number on, which must still be here."""
-        found: list[pa.RecordBatch] = []
-        for piece in reversed(self._pieces):
-            if piece.end <= row:
-                break
-            found.append(piece.batch.slice(max(0, row - piece.first)))
-        return found[::-1]
 
     def taken(self) -> list[pa.RecordBatch]:
         """All that is here; it is kept no longer."""
@@ -87,7 +74,7 @@ class BatchLog:
     def _put(self, batch: pa.RecordBatch, first: int, level: int, size: int | None = None) -> None:
         size = int(batch.nbytes) if size is None else size
         level = LEVELS if size >= LARGE else level
-        piece = Piece(batch, first, size + _overhead(batch), level)
+        piece = Piece(batch, first, first + int(batch.num_rows), size + _overhead(batch), level)
         self._pieces.append(piece)
         self.bytes += piece.bytes
 

@@ -6,8 +6,8 @@
 
 A subscriber holds back nobody: what it has not read is kept within a bound, and one that is slower than that is told so.
 
-Changes stay the lanes that they came in until somebody reads them. The answer of the view is their sum; they are added to it as
-late as can be: when somebody asks for it, or before they are dropped, or become columns.
+Changes stay the lanes that they came in until all of them are asked for. The answer of the view is their sum; they are added to
+it as late as can be: when somebody asks for it, or before they are dropped, or become columns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -115,7 +114,8 @@ class ChangeLog(BatchLog):
 
     def read(self, reader: Reader) -> list[pa.RecordBatch]:
         """What has come since it was last asked; an error, once, for one that is too far behind."""
-        missed, found = self.first - reader.position, self.since(reader.position)
+        row, missed = reader.position, self.first - reader.position
+        found = [_columns_of(piece, row) for piece in self._from(row)]
         reader.position, reader.thread = self.count, threading.get_ident()
         self._drop()
         if missed > 0 and reader.slow is Slow.SNAPSHOT:
@@ -131,10 +131,6 @@ class ChangeLog(BatchLog):
         self.write_columns()
         return super().batches()
 
-    def since(self, row: int) -> list[pa.RecordBatch]:
-        self.write_columns(row)
-        return super().since(row)
-
     def taken(self) -> list[pa.RecordBatch]:
         found = super().taken()
         self.complete_since = max(self.complete_since, self._newest + 1 if self.count else BEGINNING)
@@ -145,16 +141,13 @@ class ChangeLog(BatchLog):
         for piece in self._from(self._added):
             self._add(piece)
 
-    def write_columns(self, row: int = 0) -> None:
-        """What lies as lanes from a row on becomes columns."""
-        for place in range(len(self._pieces) - 1, -1, -1):
-            piece = self._pieces[place]
-            if piece.end <= row:
-                break
+    def write_columns(self) -> None:
+        """What lies as lanes becomes columns."""
+        self.add_all()
+        for place, piece in enumerate(self._pieces):
             if isinstance(piece.batch, LaneChanges):
-                self.add_all()
                 # They count as before, though they are smaller now: how much is kept does not depend on who reads.
-                self._pieces[place] = replace(piece, batch=piece.batch.columns())
+                self._pieces[place] = piece._replace(batch=piece.batch.columns())
 
     def _from(self, row: int) -> list[Piece]:
         """The pieces that have rows from a number on."""
@@ -175,6 +168,8 @@ class ChangeLog(BatchLog):
         for reader in self._readers:
             if reader.slow is Slow.SNAPSHOT and self._is_full(reader):
                 reader.has_missed, reader.position = True, self.count
+        if not self._pieces or self._is_kept(self._pieces[0]):
+            return
         needed = min((reader.position for reader in self._readers), default=self.count)
         blocks = any(reader.slow is Slow.BLOCK for reader in self._readers)
         room = FOREVER if blocks else max(DEFAULT_BYTES, self._bound or 0)
@@ -220,6 +215,12 @@ class ChangeLog(BatchLog):
 def instants(changes: Batch) -> Int64s:
     """The column _ts as numbers."""
     return changes.units.ts if isinstance(changes, LaneChanges) else np.asarray(changes.column(1).view(pa.int64()))
+
+
+def _columns_of(piece: Piece, row: int) -> pa.RecordBatch:
+    """The rows of a piece from a number on. Lanes stay what they are: who has read them need not want them again."""
+    start, batch = max(0, row - piece.first), piece.batch
+    return batch.columns(start) if isinstance(batch, LaneChanges) else batch.slice(start)
 
 
 def _end(batch: Batch, start: int) -> Batch:

@@ -84,14 +84,16 @@ class Intake:
             self._history.append(delta)
         return Feed(delta, clock)
 
-    def forget(self, least_clock: int, *, at_once: bool = False) -> None:
-        """What no window of a view holds need not be remembered; `least_clock` is that of all streams.
+    @property
+    def has_grown(self) -> bool:
+        """Whether so much has come that it is time to forget something."""
+        return self._table is not None or (self._history is not None and self._history.has_grown)
 
-        Rows are forgotten when many have come since the last look, or at once.
-        """
+    def forget(self, least_clock: int) -> None:
+        """What no window of a view holds need not be remembered; `least_clock` is that of all streams."""
         if self._table is not None:
             self._table.settle(least_clock)
-        if self._history is not None and (at_once or self._history.has_grown):
+        if self._history is not None:
             self._history.forget(least_clock - self.kept.time, self.kept.rows)
 
     def remembered(self, clock: int) -> Feed:

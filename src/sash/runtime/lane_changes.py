@@ -35,7 +35,7 @@ class ChangeWriter:
 
     def columns(self, units: Delta) -> pa.RecordBatch:
         """Changes whose weights are 1 or -1."""
-        marks = [pa.array(units.weight.astype(np.int8)), plain_array(units.ts.copy(), pa.timestamp("us"))]
+        marks = [plain_array(units.weight.astype(np.int8), pa.int8()), plain_array(units.ts.copy(), pa.timestamp("us"))]
         columns = decode(units.rows, self._layout, self._interner)
         return pa.RecordBatch.from_arrays([*marks, *columns], schema=self.schema)
 
@@ -82,8 +82,9 @@ class LaneChanges:
         units = self.units.slice(start, len(self.units)).copy()
         return LaneChanges(units, self.writer, self.writer.size(units))
 
-    def columns(self) -> pa.RecordBatch:
-        return self.writer.columns(self.units)
+    def columns(self, start: int = 0) -> pa.RecordBatch:
+        """As Arrow columns, from a place on."""
+        return self.writer.columns(self.units.slice(start, len(self.units)) if start else self.units)
 
 
 def joined(parts: Sequence[LaneChanges]) -> LaneChanges:

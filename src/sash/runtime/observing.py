@@ -35,6 +35,7 @@ class StreamObserver:
         self._sampled = 0
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
+        self._has_texts = any(type_.is_interned for type_ in spec.schema.types)  # and arrays: a few may be large
         self._sketches = [Sketch() for _ in spec.schema.names]
 
     def saw(self, batch: pa.RecordBatch) -> None:
@@ -46,7 +47,7 @@ class StreamObserver:
             self._sampled += sample.num_rows
             self._waiting.append(sample)
             self._waiting_rows += sample.num_rows
-            if self._waiting_rows >= AT_ONCE or batch.num_rows >= LONG or sample.nbytes >= LARGE:
+            if self._waiting_rows >= AT_ONCE or batch.num_rows >= LONG or (self._has_texts and sample.nbytes >= LARGE):
                 self._look()
 
     def _look(self) -> None:

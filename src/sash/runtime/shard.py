@@ -414,10 +414,12 @@ class Shard:
         return out
 
     def _forget(self, intakes: Mapping[PortSpec, Intake], *, at_once: bool = False) -> None:
-        clock = self._clocks.least if self._clocks.is_any_moving else FOREVER
-        for spec, intake in intakes.items():
+        """Where much has come since somebody last looked, or at once."""
+        grown = [(spec, intake) for spec, intake in intakes.items() if at_once or intake.has_grown]
+        clock = self._clocks.least if grown and self._clocks.is_any_moving else FOREVER
+        for spec, intake in grown:
             is_told = spec.is_table and not any(spec.timed_by)
-            intake.forget(self._clocks.final_before(spec.timed_by) if is_told else clock, at_once=at_once)
+            intake.forget(self._clocks.final_before(spec.timed_by) if is_told else clock)
 
     @property
     def event_time(self) -> int:

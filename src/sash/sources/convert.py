@@ -20,7 +20,7 @@ from sash.errors import SashError, choices
 from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
 from sash.schema import Field
-from sash.sources.result import Letter, ReadResult, TextResult, Values, dead_batch, printable
+from sash.sources.result import NO_LETTERS, Letter, ReadResult, TextResult, Values, dead_batch, printable
 from sash.sources.values import conform, is_as_declared, rows_of
 
 Columns = Mapping[int, Any]  # by place: an Arrow array, or a list of Python values
@@ -29,7 +29,7 @@ Columns = Mapping[int, Any]  # by place: an Arrow array, or a list of Python val
 def convert(spec: StreamSpec, data: object) -> ReadResult:
     """The rows in their order, and dead letters, whose `row` counts from 1."""
     if isinstance(data, pa.RecordBatch) and is_as_declared(data, spec.schema):
-        return ReadResult(data, dead_batch((), ""))
+        return ReadResult(data, NO_LETTERS)
     result = _convert(spec, data)
     return ReadResult(result.batch, dead_batch(result.letters, ""))
 

@@ -106,7 +106,7 @@ def _shown(record: bytes) -> str:
 
 def dead_batch(letters: Sequence[Letter], file: str, rows_before: int = 0) -> pa.RecordBatch:
     if not letters:
-        return _NO_LETTERS
+        return NO_LETTERS
     columns = {
         "reason": [letter.reason for letter in letters],
         "line": [letter.line for letter in letters],
@@ -116,4 +116,4 @@ def dead_batch(letters: Sequence[Letter], file: str, rows_before: int = 0) -> pa
     return pa.RecordBatch.from_pydict(columns, schema=DEAD_SCHEMA)
 
 
-_NO_LETTERS = pa.RecordBatch.from_pylist([], schema=DEAD_SCHEMA)
+NO_LETTERS = pa.RecordBatch.from_pylist([], schema=DEAD_SCHEMA)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -51,11 +53,11 @@ def _fixed(array: pa.Array, type_: Type) -> Int64s:
         bits: Int64s = values.view(np.int64)
         bits[np.isnan(values)] = NAN_BITS
         return bits
-    storage = pa.int64() if type_.kind in (Kind.BIGINT, Kind.TIMESTAMP) else pa.int32()
-    integers = array.view(storage)
-    if integers.null_count:
-        integers = pc.fill_null(integers, 0)
-    return np.asarray(integers).astype(np.int64, copy=False)
+    if not len(array):
+        return np.empty(0, np.int64)
+    bytes_ = 8 if type_.kind in (Kind.BIGINT, Kind.TIMESTAMP) else 4
+    integers: Int64s = np.frombuffer(array.buffers()[1], f"i{bytes_}", len(array), array.offset * bytes_)
+    return np.where(np.asarray(array.is_valid()), integers, 0) if array.null_count else integers
 
 
 def _decimal_words(array: pa.Array) -> Int64s:
@@ -111,8 +113,8 @@ def _decoded(lanes: Int64s, type_: Type, interner: Interner, nulls: Nulls | None
     return pa.array(values, pa.int64(), mask=nulls).view(type_.arrow)
 
 
-def plain_array(values: Int64s, type_: pa.DataType) -> pa.Array:
-    """These very bits as values of a type of 64 bits, none of them NULL."""
+def plain_array(values: npt.NDArray[np.integer[Any]], type_: pa.DataType) -> pa.Array:
+    """These very bits as values of a type that has as many, none of them NULL."""
     return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(values)], 0)
 
 

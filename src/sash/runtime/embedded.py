@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.operators.spec import Spec
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
@@ -22,7 +22,7 @@ from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.asking import Found, answer_in
 from sash.runtime.change_log import Reader
-from sash.runtime.entrance import Entrance
+from sash.runtime.entrance import Came, Entrance
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants, check_kept, together
@@ -93,6 +93,8 @@ class EmbeddedHost:
             self.views[name].kept.changes.keep_more(history)
 
     def _watch_streams(self) -> None:
+        read = {stream.name for stream in self.job.streams}
+        self._entrances = {name: entrance for name, entrance in self._entrances.items() if name in read}
         for stream in self.job.streams:
             self.late.setdefault(stream.name, LostRows(self._history))
             self.dead.setdefault(stream.name, LostRows(self._history))
@@ -105,6 +107,7 @@ class EmbeddedHost:
         these rows."""
         seeds = list(self._seeds(job, tables))
         self.job = job
+        self._watch_streams()
         if replaces is not None:
             self._show_no_more(replaces)
         if view.spec in self._kept:
@@ -117,7 +120,6 @@ class EmbeddedHost:
                 self._shard.take_up(job)
             return
         kept = self._by_name[view.name] = self._keep(view)
-        self._watch_streams()
         out = self._shard.take_up(job, seeds)
         began = self._shard.now_of(view.spec)
         self.views[view.name] = ShownView(view, kept, began, self._shard.complete_since(view.spec))
@@ -127,6 +129,7 @@ class EmbeddedHost:
     def drop(self, name: str, job: Job) -> None:
         """Run one view less; nothing stays behind of what only it needed."""
         self.job = job
+        self._watch_streams()
         self._show_no_more(name)
         self._shard.take_up(job)
 
@@ -278,14 +281,33 @@ class EmbeddedHost:
         self._observers[stream].saw(rows)
         if dead.num_rows:
             self.dead[stream].append(dead)
-        self._rows += rows.num_rows
+        self._take_lanes(stream, came, started)
+
+    def lanes(self, stream: str, rows: object) -> Int64s | None:
+        """Few rows of a stream as programs have them, for `take_lanes`, if it is plain what they are."""
+        self._shard.begin()
+        return self._entrances[stream].lanes(rows)
+
+    def take_lanes(self, stream: str, lanes: Int64s, arrival: int | None) -> None:
+        """The same of rows that are lanes."""
+        started, entrance = time.monotonic(), self._entrances[stream]
+        came = entrance.with_times(lanes, arrival, self._shard.late_below(stream))
+        if came is None:
+            self.step(self.packets(stream, entrance.columns(lanes), NO_DEAD, arrival))
+            return
+        if self._observers[stream].counts(len(lanes)):
+            self._observers[stream].look_at(entrance.columns(lanes))
+        self._take_lanes(stream, came, started)
+
+    def _take_lanes(self, stream: str, came: Came, started: float) -> None:
+        self._rows += len(came.delta.ts)
         out = self._shard.take(stream, came.delta, came.first, came.greatest)
         self._clockwork.reached(came.greatest, started)
         self._take_out(out)
 
     def reads(self, stream: str) -> bool:
         """Whether a view reads a stream."""
-        return any(one.name == stream for one in self.job.streams)
+        return stream in self._entrances
 
     def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
         order = self._orders[stream] = self._orders.get(stream, 0) + 1

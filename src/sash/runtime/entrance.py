@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from sash.deltas import Delta, Int64s, Layout, forever
 from sash.kernels.positions import read_times
-from sash.plan.streams import Stamp, StreamSpec
+from sash.plan.streams import StreamSpec
+from sash.runtime.few_rows import FewRows
 from sash.stores.interner import Interner
-from sash.stores.lanes import encode
+from sash.stores.lanes import decode, encode
 
 FEW = 256
 
@@ -35,18 +36,27 @@ class Entrance:
     def __init__(self, spec: StreamSpec, interner: Interner) -> None:
         self.spec, self._interner = spec, interner
         self._layout = Layout(spec.schema)
-        self._is_stamped = spec.stamp is not Stamp.EXTERNAL  # on arrival
+        self._few = FewRows(self._layout, interner)
         column = spec.timestamp or 0
         self._time = (self._layout.lanes[column], *self._layout.mask(column), spec.delay)
 
     def read(self, batch: pa.RecordBatch, arrival: int | None, late_below: int) -> Came | None:
-        """Rows of the declared types; `arrival` stamps the first one where arrivals are stamped. None if some of them may be late
-        or lack a time, or if they are no rows of a stream."""
+        """Rows of the declared types; `arrival` stamps the first one where arrivals are stamped. None if one of them may be late,
+        or lacks a time, or if they are no rows of a stream."""
         if self.spec.is_table or not batch.num_rows:
             return None
-        return self._with_times(encode(batch.columns, self._layout, self._interner), arrival, late_below)
+        return self.with_times(encode(batch.columns, self._layout, self._interner), arrival, late_below)
 
-    def _with_times(self, rows: Int64s, arrival: int | None, late_below: int) -> Came | None:
+    def lanes(self, rows: object) -> Int64s | None:
+        """Of few rows as programs have them, if it is plain what they are."""
+        return None if self.spec.is_table else self._few.read(rows)
+
+    def columns(self, lanes: Int64s) -> pa.RecordBatch:
+        """Lanes as rows of the declared types again."""
+        arrays = decode(lanes, self._layout, self._interner)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.spec.schema.arrow)
+
+    def with_times(self, rows: Int64s, arrival: int | None, late_below: int) -> Came | None:
         count = len(rows)
         if arrival is not None:
             ts, first, greatest = np.arange(arrival, arrival + count), arrival, arrival + count - 1

@@ -39,16 +39,21 @@ class StreamObserver:
         self._sketches = [Sketch() for _ in spec.schema.names]
 
     def saw(self, batch: pa.RecordBatch) -> None:
-        if not batch.num_rows:
-            return  # all of them were unreadable; such a batch would wait for ever
-        self.rows += batch.num_rows
-        if self._sampled < FIRST_ROWS or self._sampled * ONE_IN < self.rows:
-            sample = batch.slice(0, OF_A_BATCH)
-            self._sampled += sample.num_rows
-            self._waiting.append(sample)
-            self._waiting_rows += sample.num_rows
-            if self._waiting_rows >= AT_ONCE or batch.num_rows >= LONG or (self._has_texts and sample.nbytes >= LARGE):
-                self._look()
+        if self.counts(batch.num_rows):
+            self.look_at(batch)
+
+    def counts(self, rows: int) -> bool:
+        """So many rows came; whether they are to be looked at. Where none could be read there is nothing to wait with."""
+        self.rows += rows
+        return rows > 0 and (self._sampled < FIRST_ROWS or self._sampled * ONE_IN < self.rows)
+
+    def look_at(self, batch: pa.RecordBatch) -> None:
+        sample = batch.slice(0, OF_A_BATCH)
+        self._sampled += sample.num_rows
+        self._waiting.append(sample)
+        self._waiting_rows += sample.num_rows
+        if self._waiting_rows >= AT_ONCE or batch.num_rows >= LONG or (self._has_texts and sample.nbytes >= LARGE):
+            self._look()
 
     def _look(self) -> None:
         if self._waiting:

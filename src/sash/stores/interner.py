@@ -23,6 +23,7 @@ Holder = Callable[[], tuple[Int64s, Int64s]]  # rows, and the lanes of them that
 
 FIRST_CODES, FIRST_BYTES = 1024, 16384
 SWEEP_BYTES = 1 << 20  # fewer are not worth a look
+RECENT = 1 << 14
 CELL_BYTES = 8  # a look at so many codes that are held costs as much as so many bytes of new strings
 
 
@@ -41,6 +42,7 @@ class Interner:
         self._table = scope.array("table", 4 * FIRST_CODES)
         self.bundle = Bundle(strings.Strings, self.starts, self.lengths, self.heap)
         self._registers[strings.NEXT_CODE] = max(1, self._registers[strings.NEXT_CODE])
+        self._recent: dict[str, int] = {}  # codes that were asked for one by one, since any was forgotten
         self._holders: dict[str, list[Holder]] = {}  # by owner
         self._owner, self._is_borrowed = "", False
         if not self._registers[strings.SWEEP_CODES]:
@@ -69,6 +71,16 @@ class Interner:
             if first == strings.DONE:
                 return codes
             self._grow(int(offsets[first + 1] - offsets[first]))
+
+    def code(self, text: str) -> int:
+        """The code of one string. Most of them come again soon."""
+        found = self._recent.get(text)
+        if found is None:
+            found = int(self.encode(pa.array([text.encode()], pa.binary()))[0])
+            if len(self._recent) >= RECENT:
+                self._recent.clear()
+            self._recent[text] = found
+        return found
 
     def decode(self, codes: Int64s) -> pa.Array:
         """The strings of codes; code 0 gives ''."""
@@ -125,6 +137,7 @@ class Interner:
         is_much = self.count >= registers[strings.SWEEP_CODES] or registers[strings.HEAP_USED] >= registers[strings.SWEEP_BYTES]
         if not is_much and not at_once:
             return
+        self._recent.clear()
         alive, cells = np.zeros(int(registers[strings.NEXT_CODE]), np.bool_), 0
         for holder in self.holders:
             rows, lanes = holder()

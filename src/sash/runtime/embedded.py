@@ -273,7 +273,7 @@ class EmbeddedHost:
     def take(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None = None) -> None:
         """Rows of a stream, in their order; `arrival` stamps the first one where arrivals are stamped."""
         started = time.monotonic()
-        self._shard.begin()
+        self._shard.prepare()
         came = self._entrances[stream].read(rows, arrival, self._shard.late_below(stream))
         if came is None:
             self.step(self.packets(stream, rows, dead, arrival))
@@ -285,7 +285,7 @@ class EmbeddedHost:
 
     def lanes(self, stream: str, rows: object) -> Int64s | None:
         """Few rows of a stream as programs have them, for `take_lanes`, if it is plain what they are."""
-        self._shard.begin()
+        self._shard.prepare()
         return self._entrances[stream].lanes(rows)
 
     def take_lanes(self, stream: str, lanes: Int64s, arrival: int | None) -> None:

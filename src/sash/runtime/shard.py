@@ -176,7 +176,7 @@ class Shard:
         self._forget(self._intakes)
         return out
 
-    def begin(self) -> None:
+    def prepare(self) -> None:
         """Before rows become lanes for `take`: strings that nobody holds may be forgotten now."""
         self._interner.sweep()
 

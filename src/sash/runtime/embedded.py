@@ -466,6 +466,7 @@ class EmbeddedHost:
         whole: Container[str],
     ) -> Found:
         """What a spec gives over live windows, and over relations, which are at such an instant, if they have one."""
+        self._shard.forget()
         fork = self._arena.fork()
         try:
             return answer_in(fork, self.job, spec, streams, relations, others, whole)

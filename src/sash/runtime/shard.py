@@ -262,7 +262,8 @@ class Shard:
 
         Among the packets are the rows of tables that were not read before, and, for a level that is new, what time it is.
         """
-        self._forget(self._intakes, at_once=True)
+        if self._remembered:  # else all that is here is for those who come
+            self.forget()
         known, had, before, shown = self._graph.specs, set(self._intakes), dict.fromkeys(self._sinks), set(self._views)
         self._take_job(job)
         for packet in packets:
@@ -290,7 +291,7 @@ class Shard:
         for waiting in self._waiting:
             self._graph.fill(*waiting)
         self._waiting = []
-        self._forget(self._intakes, at_once=True)
+        self.forget()
         return out
 
     def unread(self, stream: StreamSpec, first: int | None, greatest: int | None) -> None:
@@ -412,6 +413,10 @@ class Shard:
                 sent = send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
                 out.sent += [packet for packet in sent if packet.cargo is Cargo.DELTA]  # clocks come with the step
         return out
+
+    def forget(self) -> None:
+        """Forget at once what no window of a view holds, before somebody looks at what is remembered."""
+        self._forget(self._intakes, at_once=True)
 
     def _forget(self, intakes: Mapping[PortSpec, Intake], *, at_once: bool = False) -> None:
         """Where much has come since somebody last looked, or at once."""

@@ -44,7 +44,8 @@ TURNS, QUICK_TURNS = 7, 3
 PUSHES = {1: 200, 100: 100, 1_000: 40, 10_000: 10, 100_000: 2}  # of every stream in a turn, by the rows of a push
 READERS = ("nobody", "subscription", "arrow", "live")
 USUAL = 10_000
-SMALL = (1, 1_000)  # rows of a push where many views are compared
+SMALL = (1, 1_000)  # rows of a push in a quick run
+VIEWS = (1, 10, 100)
 COLUMNS = ("workload", "views", "rows a push", "reader", "of engine", "ns/row", "engine ns/row", "of bare loop", "changes/row")
 
 
@@ -249,8 +250,8 @@ Jobs = dict[str, list[tuple[Workload, int, Sequence[str]]]]
 def _jobs() -> Jobs:
     return {
         "workloads": [*((one, USUAL, READERS) for one in WORKLOADS), (JOINS, USUAL, ("nobody", "live"))],
-        "pushes": [(one, batch, ("subscription",)) for one in WORKLOADS[:4] for batch in PUSHES],
-        "views": [(ONE_OF_MANY.copies(views), batch, ("subscription",)) for views in (1, 10, 100) for batch in (*SMALL, USUAL)],
+        "pushes": [(one, batch, ("nobody", "subscription", "arrow")) for one in WORKLOADS[:4] for batch in PUSHES],
+        "views": [(ONE_OF_MANY.copies(views), batch, ("nobody", "subscription")) for views in VIEWS for batch in PUSHES],
     }
 
 

@@ -343,6 +343,7 @@ class EmbeddedDatabase(Database):
     def _take_few(self, spec: StreamSpec, rows: list[Any]) -> bool:
         """Rows as programs have them, if they are few, and plain, and somebody reads them."""
         host = self._running()
+        self._wait_for_readers(host)
         lanes = host.lanes(spec.name, rows) if host.reads(spec.name) else None
         if lanes is None:
             return False

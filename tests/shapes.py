@@ -163,6 +163,8 @@ OPERATORS = (
            "GROUP BY auction"),
     _shape("spread", "SELECT auction, VAR_POP(price) AS v, STDDEV(price) AS d, MEDIAN(price) AS m FROM bids [RANGE 7 SECONDS] "
            "GROUP BY auction"),
+    _shape("moments", "SELECT auction, SKEWNESS(price) AS s, KURTOSIS(price) AS k, COUNT(*) AS n FROM bids [RANGE 7 SECONDS] "
+           "GROUP BY auction"),
     _shape("filtered_calls", "SELECT COUNT(*) FILTER (WHERE price > 2) AS high, SUM(price) FILTER (WHERE tag = 'x') AS s "
            "FROM bids [RANGE 7 SECONDS]"),
     _shape("booleans", "SELECT seller, BOOL_AND(hot) AS every, BOOL_OR(hot) AS some FROM asks [RANGE 7 SECONDS] GROUP BY seller"),

@@ -36,6 +36,10 @@ MACROS = (
     "list_reverse_sort(list(x) FILTER (WHERE x IS NOT NULL))[greatest(CAST(ceil(f * count(x)) AS BIGINT), 1)]",
     "CREATE MACRO sash_percentile_cont(x, f) AS quantile_cont(CAST(x AS DOUBLE), f)",
     "CREATE MACRO sash_percentile_disc(x, f) AS quantile_disc(x, f)",
+    # DuckDB's own skewness is that of a sample; two values lie even, and equal ones have no shape.
+    "CREATE MACRO sash_skewness(x) AS CASE WHEN min(x) = max(x) THEN NULL WHEN count(x) = 2 THEN 0.0 "
+    "ELSE skewness(CAST(x AS DOUBLE)) * (count(x) - 2) / sqrt(count(x) * (count(x) - 1)) END",
+    "CREATE MACRO sash_kurtosis(x) AS CASE WHEN min(x) < max(x) THEN kurtosis_pop(CAST(x AS DOUBLE)) END",
     "CREATE MACRO sash_no_nan(x) AS CASE WHEN isnan(CAST(x AS DOUBLE)) THEN NULL ELSE x END",
 )
 _RENAMED = {
@@ -49,6 +53,7 @@ _BY = {
 _STRINGS = ("string_agg", "listagg", "group_concat")
 _ARRAYS = ("array_agg", "collect_list", "collect_set")
 _PERCENTILES = ("percentile", "median", "percentile_cont", "percentile_disc")
+_SHAPES = ("skewness", "kurtosis")
 _NEAR = ("approx_percentile", "percentile_approx")
 
 
@@ -77,6 +82,8 @@ def _rewrite_window_function(node: exp.Expr) -> None:
     call = node.this if isinstance(node, exp.Filter) else node
     if isinstance(call, exp.Anonymous) and call.name.lower() in _RENAMED:
         call.set("this", _RENAMED[call.name.lower()])
+    elif isinstance(call, exp.Anonymous) and call.name.lower() in _SHAPES:
+        raise SashError(f"the oracle does not know {call.name.upper()} with OVER")
 
 
 def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:
@@ -102,6 +109,8 @@ def _rewritten(call: Written, stamps: list[exp.Column]) -> exp.Expr | None:
         if ordered:
             name = f"sash_string_agg_by{_suffix(call)}"
         return _call(name, _when(call, call.arguments[0]), separator, *ordered)
+    if call.name in _SHAPES:
+        return _call(f"sash_{call.name}", _when(call, call.arguments[0]))
     if call.name in _ARRAYS:
         return _array(call)
     if call.name == "mode":

@@ -33,7 +33,7 @@ from sash.spark.folder import Folder
 from sash.spark.jobs import forget_jobs, newest_job, read_fingerprint
 from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
 
-FORMAT = 5  # of what lies in a checkpoint: greater when state of one version means something else to the next
+FORMAT = 6  # of what lies in a checkpoint: greater when state of one version means something else to the next
 ASKED = "asked.json"
 _ASKING = threading.Lock()  # the user asks, and so does who watches silent streams
 SHAPE = {"shards": int, "levels": int, "streams": dict, "views": dict, "ports": str, "number": str, "early": int}  # of job.json

@@ -282,7 +282,7 @@ def uses(db: sash.Database) -> dict[str, Callable[[], object]]:
     """Everything that can be asked."""
     of_view = ("view", "final", "changes", "changes_since", "complete_since", "subscribe", "analyze", "explain")
     calls: dict[str, Callable[[], object]] = {name: lambda name=name: getattr(db, name)("v") for name in of_view}  # type: ignore[misc]
-    calls["query"] = lambda: db.query("SELECT * FROM v")
+    calls |= {"query": lambda: db.query("SELECT * FROM v"), "serve": db.serve}
     calls |= {name: getattr(db, name) for name in ("poll", "end", "run", "start", "drain", "failures", "metrics")}
     calls |= {name: lambda name=name: getattr(db, name) for name in ("is_finished", "progress", "state_bytes")}  # type: ignore[misc]
     calls |= {name: lambda name=name: getattr(db, name)("s") for name in ("late", "dead")}  # type: ignore[misc]

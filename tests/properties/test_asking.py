@@ -13,8 +13,15 @@ from sash.testing.comparing import same_rows
 from sash.testing.oracle import Oracle
 from shapes import INPUTS, SHAPES, STREAMS, Shape
 
+ASKED = [shape for shape in SHAPES if "EMIT EVERY" not in shape.sql]  # there, changes come at the ends of periods
+A_MOMENT = 1_000  # microseconds: DuckDB rounds to milliseconds where a query asks for them
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+
+def plain(row: dict[str, object]) -> tuple[object, ...]:
+    return tuple(tuple(value) if isinstance(value, list) else value for value in row.values())
+
+
+@pytest.mark.parametrize("shape", ASKED, ids=lambda shape: shape.name)
 def test_as_of_any_instant_is_what_duckdb_computes_for_it(shape: Shape) -> None:
     chance = random.Random(shape.name)
     for rows in INPUTS.values():
@@ -26,8 +33,8 @@ def test_as_of_any_instant_is_what_duckdb_computes_for_it(shape: Shape) -> None:
         db.end()
         instants = sorted({change.ts for change in oracle.changelog(shape.name)})
         for instant in chance.sample(instants, min(4, len(instants))):
-            for at in (instant, instant - 1):
+            for at in (instant, instant - A_MOMENT):
                 moment = datetime(1970, 1, 1) + timedelta(microseconds=at)
-                found = db.query(f"SELECT * FROM {shape.name} TIMESTAMP AS OF '{moment}'")
+                found = db.query(f"SELECT * FROM `{shape.name}` TIMESTAMP AS OF '{moment}'")
                 expected = oracle.answer(shape.name, at).elements()
-                assert same_rows(expected, (tuple(row.values()) for row in found)), (shape.name, moment)
+                assert same_rows(expected, map(plain, found)), (shape.name, moment)

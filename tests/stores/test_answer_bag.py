@@ -76,3 +76,13 @@ def test_any_bag_whether_or_not_the_key_tells_rows_apart(key_columns: int | None
             changes.append((*row, weight))
         add(answer, changes)
         assert +held(answer) == +expected
+
+
+@pytest.mark.parametrize("weight", [-1, 1])
+def test_a_row_that_is_there_is_not_put_in_the_place_of_one_of_its_key_that_leaves(weight: int) -> None:
+    """It was there twice then, once with each count: NULL and 0 are keys of one tag."""
+    answer = bag(1)
+    add(answer, [(1, 1, 1), (1, 2, 1)])
+    add(answer, [(1, 1, -1), (1, 2, weight)])
+    assert held(answer) == Counter({(1, 2): 1 + weight} if weight > 0 else {})
+    assert len(answer) == (weight > 0)

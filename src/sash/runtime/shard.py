@@ -157,7 +157,7 @@ class Shard:
 
     def work(self, packets: Sequence[Packet]) -> Outcome:
         """The same for a host in this process."""
-        self._interner.sweep()
+        self.prepare()
         own = [packet for packet in packets if packet.level == self._level]
         self._learn_partitions(own)
         first, later = by_position(own)
@@ -178,6 +178,8 @@ class Shard:
 
     def prepare(self) -> None:
         """Before rows become lanes for `take`: strings that nobody holds may be forgotten now."""
+        if self._interner.has_grown:
+            self._forget(self._intakes, at_once=True)  # few rows may be of many bytes
         self._interner.sweep()
 
     def late_below(self, stream: str) -> int:

@@ -23,7 +23,7 @@ Holder = Callable[[], tuple[Int64s, Int64s]]  # rows, and the lanes of them that
 
 FIRST_CODES, FIRST_BYTES = 1024, 16384
 SWEEP_BYTES = 1 << 20  # fewer are not worth a look
-RECENT = 1 << 14
+RECENT, SHORT = 1 << 14, 256  # strings of so many characters at most
 CELL_BYTES = 8  # a look at so many codes that are held costs as much as so many bytes of new strings
 
 
@@ -73,13 +73,14 @@ class Interner:
             self._grow(int(offsets[first + 1] - offsets[first]))
 
     def code(self, text: str) -> int:
-        """The code of one string. Most of them come again soon."""
+        """The code of one string. Most of them come again soon, and most are short."""
         found = self._recent.get(text)
         if found is None:
             found = int(self.encode(pa.array([text.encode()], pa.binary()))[0])
             if len(self._recent) >= RECENT:
                 self._recent.clear()
-            self._recent[text] = found
+            if len(text) <= SHORT:
+                self._recent[text] = found
         return found
 
     def decode(self, codes: Int64s) -> pa.Array:
@@ -128,15 +129,20 @@ class Interner:
     def holders(self) -> list[Holder]:
         return [holder for holders in self._holders.values() for holder in holders]
 
+    @property
+    def has_grown(self) -> bool:
+        """Whether it is time to look which strings are still held."""
+        of = self._registers.item
+        return bool(of(strings.LIVE_CODES) >= of(strings.SWEEP_CODES) or of(strings.HEAP_USED) >= of(strings.SWEEP_BYTES))
+
     def sweep(self, *, at_once: bool = False) -> None:
         """Forget what nobody holds, if there is much to win, or at once. Only between steps: deltas under way are not asked."""
         if self._is_borrowed:
             return
         self._scope.give_back()
-        registers = self._registers
-        is_much = self.count >= registers[strings.SWEEP_CODES] or registers[strings.HEAP_USED] >= registers[strings.SWEEP_BYTES]
-        if not is_much and not at_once:
+        if not self.has_grown and not at_once:
             return
+        registers = self._registers
         self._recent.clear()
         alive, cells = np.zeros(int(registers[strings.NEXT_CODE]), np.bool_), 0
         for holder in self.holders:

@@ -14,6 +14,7 @@ A bundle keeps its parts alive, so a kernel never sees memory that is gone.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
@@ -88,6 +89,7 @@ def opened(bundle: type[tuple[Any, ...]]) -> Any:
     return open_record
 
 
+@cache
 def _fields(bundle: type[tuple[Any, ...]]) -> dict[str, tuple[Any, int]]:
     """The fields of a bundle: type and dimensions of an array; or another bundle, and 0."""
     hints = get_type_hints(bundle, include_extras=True)

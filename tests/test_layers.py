@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,13 @@ def nodes(tree: ast.AST, with_typing: bool) -> Iterator[ast.AST]:
             yield from nodes(node, with_typing)
 
 
-def imports(path: Path, with_typing: bool = True) -> Iterator[str]:
+@cache
+def imports(path: Path, with_typing: bool = True) -> tuple[str, ...]:
     """The full names of the modules that a file imports, anywhere in it."""
+    return tuple(_imports(path, with_typing))
+
+
+def _imports(path: Path, with_typing: bool) -> Iterator[str]:
     for node in nodes(ast.parse(path.read_text(encoding="utf-8")), with_typing):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -66,6 +72,42 @@ def offenders(rule: Callable[[Path], set[str]]) -> dict[str, set[str]]:
 
 def test_imports_go_down() -> None:
     assert not offenders(upward)
+
+
+def imported(with_typing: bool, under: str = "sash") -> dict[str, set[str]]:
+    """The modules that each module imports, at its top or inside of functions; packages only show what is in them."""
+    names = {".".join(("sash", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in FILES}
+    files = {name: path for name, path in names.items() if name.startswith(under) and path.name != "__init__.py"}
+    return {name: (files.keys() & set(imports(path, with_typing))) - {name} for name, path in files.items()}
+
+
+def circles(below: dict[str, set[str]]) -> list[set[str]]:
+    """The modules that import each other, directly or through others."""
+    reaches: dict[str, set[str]] = {}
+    for name in below:
+        waiting, found = [name], set[str]()
+        while waiting:
+            new = below[waiting.pop()] - found
+            found |= new
+            waiting += new
+        reaches[name] = found
+    together = ({name, *(other for other in found if name in reaches[other])} for name, found in reaches.items() if name in found)
+    return [set(one) for one in dict.fromkeys(map(frozenset, together))]
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({"spec": {"operator", "store"}, "operator": {"leaf"}, "leaf": {"spec"}, "store": set()}) == [{"spec", "operator", "leaf"}]
+
+
+def test_no_modules_import_each_other() -> None:
+    """Nor do they inside of functions. What is named for the type checker alone never runs: a spec builds its operator, which
+    names the class of its spec, so the two know each other, but only one of them needs the other to run.
+    """
+    assert not circles(imported(with_typing=False))
+
+
+def test_modules_of_the_binder_do_not_even_name_each_other() -> None:
+    assert not circles(imported(with_typing=True, under="sash.sql"))
 
 
 def test_libraries_stay_in_their_layer() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from sash.database.answer import Answer, Rows
-from sash.database.database import Database
 from sash.errors import SashError
 from sash.runtime.packets import changes_schema
 from sash.runtime.subscribing import Subscription
 from sash.sql.catalog import Catalog
+
+if TYPE_CHECKING:
+    from sash.database.database import Database
 
 
 class ServedDatabase:

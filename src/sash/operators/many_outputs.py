@@ -12,10 +12,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from sash.deltas import Delta
 from sash.operators.operator import Operator, Timeless
 from sash.operators.spec import Spec
+
+TapSpec = TypeVar("TapSpec", bound=Spec)
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,11 @@ class Past:
         return Past(tuple(delta.copy() for delta in self.inputs), self.reached)
 
 
-class ManyOutputs(Operator):
-    """Gives nothing itself; its taps do."""
+class ManyOutputs(Operator, Generic[TapSpec]):
+    """Gives nothing itself; its taps do, whose specs are of one class."""
 
     @abstractmethod
-    def open(self, tap: Spec) -> None:
+    def open(self, tap: TapSpec) -> None:
         """Give one more output from now on. If it has begun, `recall` tells what the tap needs of the past."""
 
     @abstractmethod
@@ -41,7 +44,7 @@ class ManyOutputs(Operator):
         """The taps that are open go on from what an earlier run left, or begin with nothing."""
 
     @abstractmethod
-    def close(self, tap: Spec) -> None:
+    def close(self, tap: TapSpec) -> None:
         """Nobody reads this output any more."""
 
     @abstractmethod
@@ -49,7 +52,7 @@ class ManyOutputs(Operator):
         """Nobody reads any output any more: strings that it holds may go."""
 
     @abstractmethod
-    def given(self) -> Sequence[tuple[Spec, Delta]]:
+    def given(self) -> Sequence[tuple[TapSpec, Delta]]:
         """What taps gave when it last ran, those that gave something."""
 
     @abstractmethod
@@ -61,7 +64,7 @@ class ManyOutputs(Operator):
         """What taps need that were opened since it began: another one like it, which has them alone, got as far as this one."""
 
     @abstractmethod
-    def kept_by(self, tap: Spec) -> int:
+    def kept_by(self, tap: TapSpec) -> int:
         """Rows that it remembers for a tap, and perhaps for others too."""
 
 

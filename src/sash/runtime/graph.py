@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sash.deltas import Delta
 from sash.operators.many_outputs import ManyOutputs, Past
@@ -116,7 +117,7 @@ class Graph:
             self._many(spec.shared).close(spec)
             del self._nodes[spec.shared].taps[spec]
 
-    def _many(self, spec: Spec) -> ManyOutputs:
+    def _many(self, spec: Spec) -> ManyOutputs[Any]:
         operator = self._nodes[spec].operator
         assert isinstance(operator, ManyOutputs)
         return operator

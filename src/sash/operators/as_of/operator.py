@@ -9,13 +9,13 @@ Output:      signed, net per instant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.kernels.bundles import Bundle
 from sash.operators.as_of import kernels as kernel
-from sash.operators.as_of.spec import AsOfSpec
 from sash.operators.join.sides import Side
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import Operator, OperatorContext
@@ -23,6 +23,9 @@ from sash.operators.orders import row_order
 from sash.operators.output_chunks import OutputChunks
 from sash.plan.nodes import Order
 from sash.stores.ranking import KeyColumns, Ranking
+
+if TYPE_CHECKING:
+    from sash.operators.as_of.spec import AsOfSpec
 
 
 class AsOfSide:

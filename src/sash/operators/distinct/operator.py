@@ -8,16 +8,19 @@ Output:      signed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sash.deltas import Delta
 from sash.operators.distinct.kernels import distinct_by_alarm, distinct_in_order
-from sash.operators.distinct.spec import DistinctSpec
 from sash.operators.distinct.store import DistinctRows
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
 from sash.plan.patterns import Pattern
+
+if TYPE_CHECKING:
+    from sash.operators.distinct.spec import DistinctSpec
 
 
 class Distinct(Operator):

@@ -8,6 +8,7 @@ Output:      signed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +16,15 @@ from sash.deltas import Delta, Int64s
 from sash.operators.expiry.calendar import Calendar
 from sash.operators.expiry.kernels import expire as kernel
 from sash.operators.expiry.kernels.calendar import expire_calendar, longest_life
-from sash.operators.expiry.spec import ExpireSpec
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.output_chunks import OutputChunks
 from sash.operators.spec import Spec
 from sash.plan.patterns import Pattern
 from sash.schema import FOREVER
 from sash.stores.lanes import string_lanes
+
+if TYPE_CHECKING:
+    from sash.operators.expiry.spec import ExpireSpec
 
 FIRST_ROOM = 64
 FEW = 1024  # changes for which room is made at once

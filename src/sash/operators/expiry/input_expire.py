@@ -8,17 +8,20 @@ Output:      signed; at the end of the input all that is over leaves
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sash.deltas import Delta, Int64s, forever
 from sash.operators.delays import Delays
 from sash.operators.expiry.expire import ExpireByCalendar, ExpireInOrder
-from sash.operators.expiry.spec import InputExpireSpec
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.sets.kernels.combine import merge_changes
 from sash.plan.patterns import Pattern
 from sash.schema import FOREVER
+
+if TYPE_CHECKING:
+    from sash.operators.expiry.spec import InputExpireSpec
 
 
 class InputExpire(Operator):

@@ -15,6 +15,7 @@ Where messages are merged, a change takes the place of the message before it in 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,13 +25,15 @@ from sash.operators.expiry.expire import ExpireByCalendar, ExpireInOrder
 from sash.operators.expiry.kernels import messages as kernel
 from sash.operators.expiry.kernels.message_join import AnnouncedJoin, join_announced
 from sash.operators.expiry.message_stores import InstantHeap, InstantList, NoInstants, PairLog
-from sash.operators.expiry.spec import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
 from sash.operators.join.operator import Join
 from sash.operators.join.sides import Sides
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.output_chunks import OutputChunks
 from sash.plan.patterns import Pattern
 from sash.stores.bag import KeyedBag
+
+if TYPE_CHECKING:
+    from sash.operators.expiry.spec import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
 
 
 class Announce(Operator):

@@ -8,6 +8,7 @@ Output:      as the input, less the rows for which the predicate is false or NUL
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
@@ -16,9 +17,11 @@ from sash.deltas import Delta, Int64s
 from sash.operators.columns import evaluate_delta
 from sash.operators.filter import kernels as kernel
 from sash.operators.filter.conditions import compared_texts, parted, table
-from sash.operators.filter.spec import FilterSpec
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.spec import Messages
+
+if TYPE_CHECKING:
+    from sash.operators.filter.spec import FilterSpec
 
 
 class Filter(Timeless):

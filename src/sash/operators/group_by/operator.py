@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +20,15 @@ from sash.operators.group_by.kernels.groups import Grouping, group_rows
 from sash.operators.group_by.kernels.registers import BEGUN, LAST, TOUCHED_GROUP
 from sash.operators.group_by.new_texts import NewTexts
 from sash.operators.group_by.opcodes import CALL_LANE
-from sash.operators.group_by.spec import GroupBySpec
 from sash.operators.group_by.tables import group_tables
 from sash.operators.group_by.user_calls import UserCall
 from sash.operators.operator import Operator, OperatorContext
 from sash.plan.aggregates import Function
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.lanes import string_lanes
+
+if TYPE_CHECKING:
+    from sash.operators.group_by.spec import GroupBySpec
 
 ALWAYS = -(2**63)
 

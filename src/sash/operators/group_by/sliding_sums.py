@@ -8,6 +8,7 @@ Output:      signed, net per instant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from sash.deltas import Delta
 from sash.kernels.bundles import Bundle
 from sash.operators.group_by.kernels.sliding_sums import CROWDED, SlidingGrouping, count_leaving, slide_sums
 from sash.operators.group_by.sliding_groups import SlidingGroups
-from sash.operators.group_by.spec import SlidingGroupBySpec
 from sash.operators.group_by.tables import group_tables
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import Operator, OperatorContext
 from sash.stores.lanes import string_lanes
+
+if TYPE_CHECKING:
+    from sash.operators.group_by.spec import SlidingGroupBySpec
 
 SLICE = 1 << 14  # rows for which room is made at once
 

@@ -32,6 +32,7 @@ class GroupBySpec(UnarySpec):
     names: tuple[str, ...]
     streams: tuple[str, ...] = ()  # without keys: the one row is there from the first row of any of these on
 
+    leaves_in_order = False  # whether rows leave in the order they came
     keeps = "one line per group"
     lifetime = None
     lookback = NO_LOOKBACK
@@ -80,6 +81,7 @@ class GroupBySpec(UnarySpec):
 class OrderedGroupBySpec(GroupBySpec):
     """Groups of signed changes whose rows leave in the order they came: a least value needs no values that leave before it."""
 
+    leaves_in_order = True
     keeps = "one line per group, deques of values that may be shown"
 
     def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
@@ -91,6 +93,7 @@ class OrderedGroupBySpec(GroupBySpec):
 class SlidingGroupBySpec(GroupBySpec):
     """Groups of rows that carry their expiry and leave in the order they came: counts, sums, extreme numbers by key."""
 
+    leaves_in_order = True
     keeps = "one line per group, ring of what live rows added"
     pattern = Pattern.STRICT
 

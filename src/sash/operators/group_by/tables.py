@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,11 @@ from sash.operators.group_by import opcodes as words
 from sash.operators.group_by.kernels.groups import GroupFacts
 from sash.operators.group_by.kernels.moments import SCRATCH, STATISTICS, power_cells
 from sash.operators.group_by.kernels.percentiles import SPARE
-from sash.operators.group_by.spec import GroupBySpec, OrderedGroupBySpec, SlidingGroupBySpec
 from sash.plan.aggregates import AggregateCall, Function
 from sash.schema import Kind, Type
+
+if TYPE_CHECKING:
+    from sash.operators.group_by.spec import GroupBySpec
 
 BITS = {Function.BIT_AND: words.BITS_AND, Function.BIT_OR: words.BITS_OR, Function.BIT_XOR: words.BITS_XOR}
 SLIDING = (words.COUNT, words.SUM_INTEGER, words.AVG_INTEGER, words.EXTREME)
@@ -73,7 +76,7 @@ class _TableBuilder:
     def __init__(self, spec: GroupBySpec) -> None:
         self.spec = spec
         self.input, self.output = spec.input.layout, spec.layout
-        self.extremes = words.DEQUE if isinstance(spec, OrderedGroupBySpec | SlidingGroupBySpec) else words.HEAP
+        self.extremes = words.DEQUE if spec.leaves_in_order else words.HEAP
         self.cells = words.FIRST_CELL
         self.ranges = 0
         self.separators = b""

@@ -8,6 +8,7 @@ Output:      signed; only the columns that are wanted
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from sash.operators.join.kernels.leaving import LeavingSides, Moves, join_leavin
 from sash.operators.join.merging_log import MergingLog
 from sash.operators.join.operator import in_slices
 from sash.operators.join.sides import Sides
-from sash.operators.join.spec import LeavingJoinSpec
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
+
+if TYPE_CHECKING:
+    from sash.operators.join.spec import LeavingJoinSpec
 
 LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where more are kept, as many as these
 MET = 256  # lines that a row meets before its pairs with them are written

@@ -12,16 +12,19 @@ A NULL key equals nothing, so rows with one are neither kept nor paired. Without
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from sash.deltas import Delta
 from sash.kernels.bundles import Bundle
 from sash.operators.join.kernels.equi_join import ExpiringJoin, SignedSides, join_expiring, join_signed
 from sash.operators.join.sides import Sides
-from sash.operators.join.spec import JoinSpec, SignedJoinSpec
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
 from sash.stores.bag import KeyedBag
 from sash.stores.row_log import RowLog
+
+if TYPE_CHECKING:
+    from sash.operators.join.spec import JoinSpec, SignedJoinSpec
 
 SLICE = 1 << 14  # rows of a side that a log makes room for at once
 

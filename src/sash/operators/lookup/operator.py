@@ -11,6 +11,7 @@ Output:      Lookup: as the left input, a result lives as long as its left row
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +20,13 @@ from sash.kernels.bundles import Bundle
 from sash.operators.join.sides import Sides
 from sash.operators.lookup.kernels.look_up import LookupSides, look_up
 from sash.operators.lookup.kernels.signed import RememberedLookup, look_up_signed
-from sash.operators.lookup.spec import LookupSpec, SignedLookupSpec
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.output_chunks import OutputChunks
 from sash.operators.sequence.waiting import WaitingRows
 from sash.stores.bag import KeyedBag
+
+if TYPE_CHECKING:
+    from sash.operators.lookup.spec import LookupSpec, SignedLookupSpec
 
 
 class Lookup(Timeless):

@@ -9,6 +9,7 @@ Output:      signed, net per instant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +22,14 @@ from sash.operators.orders import row_order
 from sash.operators.over.frame_aggregates import FrameAggregates
 from sash.operators.over.kernels import over as kernel
 from sash.operators.over.segments import Segments
-from sash.operators.over.spec import OverSpec
 from sash.operators.over.window_values import NOWHERE, numbers, sources
 from sash.operators.top.kernels import RankedRows
 from sash.plan.aggregates import AggregateCall
 from sash.plan.over import Frame, OverCall
 from sash.stores.ranking import KeyColumns, Ranking
+
+if TYPE_CHECKING:
+    from sash.operators.over.spec import OverSpec
 
 FAR = 1 << 60  # a reach without limit
 SMALLEST, LARGEST = 256, 1 << 17  # rows copied at once

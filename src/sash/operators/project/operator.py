@@ -8,6 +8,7 @@ Output:      as the input, with other columns
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from sash.deltas import Delta, Int64s
 from sash.kernels.rows import copy_lanes
 from sash.operators.columns import evaluate_delta
 from sash.operators.operator import OperatorContext, Timeless
-from sash.operators.project.spec import ProjectSpec
 from sash.scalar.nodes import Column
 from sash.stores.lanes import encode_column
+
+if TYPE_CHECKING:
+    from sash.operators.project.spec import ProjectSpec
 
 
 class Project(Timeless):

@@ -12,6 +12,7 @@ candidates at once: RECENT asks first for one a right row, then for two more, th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +25,13 @@ from sash.operators.join.sides import Sides, pair_shape
 from sash.operators.net_changes import NetChanges, repeat
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.sequence import kernels as kernel
-from sash.operators.sequence.spec import SequenceSpec
 from sash.operators.sequence.waiting import WaitingRows
 from sash.plan.nodes import Pairing
 from sash.scalar.nodes import Expression
 from sash.schema import BEGINNING, FOREVER
+
+if TYPE_CHECKING:
+    from sash.operators.sequence.spec import SequenceSpec
 
 MOST_PAIRS = 1 << 16  # candidates whose condition is evaluated at once
 

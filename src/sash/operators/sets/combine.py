@@ -8,14 +8,17 @@ Output:      Combine: signed, net per instant;  UnionAll: as its inputs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sash.deltas import Delta
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.sets.kernels import combine as kernel
-from sash.operators.sets.spec import CombineSpec, UnionAllSpec
 from sash.plan.nodes import Combination
 from sash.stores.bag import TwoSidedBag
+
+if TYPE_CHECKING:
+    from sash.operators.sets.spec import CombineSpec, UnionAllSpec
 
 _HOW = {
     Combination.INTERSECT_ALL: kernel.INTERSECT_ALL,

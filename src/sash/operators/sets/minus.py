@@ -12,6 +12,7 @@ instant has not moved.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,8 +23,10 @@ from sash.operators.net_changes import NetChanges, net_in_order
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.output_chunks import OutputChunks
 from sash.operators.sets.kernels import minus as kernel
-from sash.operators.sets.spec import MinusSpec
 from sash.stores.ranking import AgedRanking, KeyColumns
+
+if TYPE_CHECKING:
+    from sash.operators.sets.spec import MinusSpec
 
 
 class Minus(Timeless):

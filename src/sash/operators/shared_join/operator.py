@@ -14,22 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sash.deltas import Delta, forever
 from sash.operators.join.leaving import LeavingJoin
-from sash.operators.join.spec import LeavingJoinSpec
 from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import OperatorContext
-from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.operators.shared_join.together import Together
-from sash.operators.spec import Spec
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
+
+if TYPE_CHECKING:
+    from sash.operators.join.spec import LeavingJoinSpec
+    from sash.operators.shared_join.spec import SharedJoinSpec
 
 TOGETHER = "together"  # the scope of the common logs
 
 
-class SharedJoin(ManyOutputs):
+class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
     """Opens taps, and runs them together or apart."""
 
     def __init__(self, spec: SharedJoinSpec, context: OperatorContext) -> None:
@@ -39,7 +41,7 @@ class SharedJoin(ManyOutputs):
         self._new: list[LeavingJoinSpec] = []  # opened, and not run yet
         self._together: Together | None = None
         self._apart: dict[LeavingJoinSpec, LeavingJoin] = {}
-        self._given: list[tuple[Spec, Delta]] = []
+        self._given: list[tuple[LeavingJoinSpec, Delta]] = []
 
     @property
     def kept(self) -> int:
@@ -65,7 +67,7 @@ class SharedJoin(ManyOutputs):
             self._given = [(tap, delta) for tap, delta in given if len(delta.ts)]
         return self.nothing
 
-    def given(self) -> Sequence[tuple[Spec, Delta]]:
+    def given(self) -> Sequence[tuple[LeavingJoinSpec, Delta]]:
         return self._given
 
     def _run_apart(self, tap: LeavingJoinSpec, left: Delta, right: Delta, now: int) -> Delta:
@@ -78,12 +80,10 @@ class SharedJoin(ManyOutputs):
 
     # Taps come and go.
 
-    def open(self, tap: Spec) -> None:
-        assert isinstance(tap, LeavingJoinSpec)
+    def open(self, tap: LeavingJoinSpec) -> None:
         self._new.append(tap)
 
-    def close(self, tap: Spec) -> None:
-        assert isinstance(tap, LeavingJoinSpec)
+    def close(self, tap: LeavingJoinSpec) -> None:
         self.begin()
         self._taps.remove(tap)
         if self._together is None:
@@ -119,8 +119,7 @@ class SharedJoin(ManyOutputs):
             self._together.go_on(reached)
             self._together.use(self._taps)
 
-    def kept_by(self, tap: Spec) -> int:
-        assert isinstance(tap, LeavingJoinSpec)
+    def kept_by(self, tap: LeavingJoinSpec) -> int:
         self.begin()
         return self._apart[tap].kept if self._together is None else self._together.kept_by(self._taps.index(tap))
 

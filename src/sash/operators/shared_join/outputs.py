@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sash.deltas import Delta, Int64s, forever
 from sash.operators.join.leaving import column_moves
-from sash.operators.join.spec import LeavingJoinSpec
 from sash.operators.shared_join.kernels import Outputs
+
+if TYPE_CHECKING:
+    from sash.operators.join.spec import LeavingJoinSpec
 
 LEAST = 16  # changes of a tap that there is room for, whatever is expected
 MOST = 1 << 20  # changes of a tap that are made room for at once

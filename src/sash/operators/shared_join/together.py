@@ -11,20 +11,23 @@ Where a window begins in the log follows from how far it has worked, so it is no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sash.deltas import Delta
 from sash.operators.join.operator import in_slices
 from sash.operators.join.sides import Side as Keys
-from sash.operators.join.spec import LeavingJoinSpec
 from sash.operators.shared_join.kernels import COPIES, CURSOR, LEFT, NEXT, PROBES, RIGHT, Side, join_shared
 from sash.operators.shared_join.log import SharedLog
 from sash.operators.shared_join.outputs import TapOutputs
-from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
+
+if TYPE_CHECKING:
+    from sash.operators.join.spec import LeavingJoinSpec
+    from sash.operators.shared_join.spec import SharedJoinSpec
 
 LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where more are kept, as many as these
 MET = 256  # lines that a row meets before its pairs with them are written

@@ -8,14 +8,17 @@ Output:      as the input
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sash.deltas import Delta
 from sash.operators.operator import Operator, OperatorContext
-from sash.operators.streams.spec import BeginSpec
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.queue import DeltaQueue
+
+if TYPE_CHECKING:
+    from sash.operators.streams.spec import BeginSpec
 
 
 class Begin(Operator):

@@ -8,13 +8,16 @@ Output:      a stream
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sash.deltas import Delta
 from sash.operators.net_changes import NetChanges, repeat
 from sash.operators.operator import OperatorContext, Timeless
-from sash.operators.streams.spec import DeletionsSpec, InsertionsSpec
+
+if TYPE_CHECKING:
+    from sash.operators.streams.spec import DeletionsSpec, InsertionsSpec
 
 
 class Insertions(Timeless):

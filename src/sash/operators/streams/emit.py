@@ -11,6 +11,7 @@ Output:      signed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from sash.deltas import Delta, forever
 from sash.operators.delays import Delays
 from sash.operators.net_changes import NetChanges
 from sash.operators.operator import Operator, OperatorContext
-from sash.operators.streams.spec import EmitSpec
 from sash.schema import FOREVER
 from sash.stores.bag import RowBag
+
+if TYPE_CHECKING:
+    from sash.operators.streams.spec import EmitSpec
 
 
 class Emit(Operator):

@@ -8,6 +8,7 @@ Output:      monotonic; the rows of an instant in the order of the full row, eac
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from sash.operators.net_changes import NetChanges, repeat
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.orders import row_order
 from sash.operators.output_chunks import OutputChunks
-from sash.operators.streams.spec import SnapshotsSpec
 from sash.operators.top import kernels as kernel
 from sash.stores.ranking import KeyColumns, Ranking
+
+if TYPE_CHECKING:
+    from sash.operators.streams.spec import SnapshotsSpec
 
 
 class Snapshots(Timeless):

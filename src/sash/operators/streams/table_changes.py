@@ -8,6 +8,7 @@ Output:      signed; a row without a sign changes nothing
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from sash.deltas import Delta
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.project.operator import Project
 from sash.operators.project.spec import ProjectSpec
-from sash.operators.streams.spec import TableChangesSpec
 from sash.scalar.nodes import Column
+
+if TYPE_CHECKING:
+    from sash.operators.streams.spec import TableChangesSpec
 
 
 class TableChanges(Operator):

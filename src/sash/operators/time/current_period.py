@@ -8,6 +8,7 @@ Output:      signed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from sash.deltas import Delta
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.output_chunks import OutputChunks
 from sash.operators.time.kernels import current_period as kernel
-from sash.operators.time.spec import CurrentPeriodSpec
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.bag import RowBag
 from sash.stores.queue import DeltaQueue
+
+if TYPE_CHECKING:
+    from sash.operators.time.spec import CurrentPeriodSpec
 
 AT_ONCE = 1 << 18  # changes
 

@@ -8,10 +8,13 @@ Output:      as the left input
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sash.deltas import Delta
 from sash.operators.operator import OperatorContext, Timeless
-from sash.operators.time.spec import TimeGatedSpec
+
+if TYPE_CHECKING:
+    from sash.operators.time.spec import TimeGatedSpec
 
 
 class TimeGated(Timeless):

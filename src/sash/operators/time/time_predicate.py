@@ -8,6 +8,7 @@ Output:      signed, net per instant
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from sash.operators.operator import Operator, OperatorContext
 from sash.operators.orders import next_instant_first
 from sash.operators.output_chunks import OutputChunks
 from sash.operators.time.kernels import time_predicate as kernel
-from sash.operators.time.spec import TimePredicateSpec
 from sash.operators.top.kernels import RankedRows
 from sash.stores.ranking import KeyColumns, Ranking
+
+if TYPE_CHECKING:
+    from sash.operators.time.spec import TimePredicateSpec
 
 
 class TimePredicate(Operator):

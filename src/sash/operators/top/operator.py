@@ -8,6 +8,7 @@ Output:      signed, net per instant; a row whose number changes leaves and come
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +19,11 @@ from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.orders import row_order
 from sash.operators.output_chunks import OutputChunks
 from sash.operators.top import kernels as kernel
-from sash.operators.top.spec import TopSpec
 from sash.schema import FOREVER
 from sash.stores.ranking import KeyColumns, Ranking
+
+if TYPE_CHECKING:
+    from sash.operators.top.spec import TopSpec
 
 
 class Top(Timeless):

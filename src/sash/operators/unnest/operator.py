@@ -8,6 +8,7 @@ Output:      as the input, with the element, and perhaps its place, as last colu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +17,11 @@ from sash.deltas import Delta, Int64s
 from sash.kernels.rows import copy_lanes
 from sash.operators.columns import evaluate_delta
 from sash.operators.operator import OperatorContext, Timeless
-from sash.operators.unnest.spec import UnnestSpec
 from sash.scalar.arrays import array_of, combined, list_ends
 from sash.stores.lanes import encode_column
+
+if TYPE_CHECKING:
+    from sash.operators.unnest.spec import UnnestSpec
 
 ROWS, ELEMENTS = 1 << 13, 1 << 18  # that a piece is made of, at most; but a row is never cut
 

@@ -15,6 +15,7 @@ Output:  RANGE: carries its expiry. ROWS: signed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,10 +23,12 @@ from sash.deltas import Delta, Int64s, Layout, forever
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.windows import kernels as kernel
 from sash.operators.windows.partitions import Partitions
-from sash.operators.windows.spec import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
 from sash.schema import FOREVER
 from sash.stores.lanes import string_lanes
 from sash.stores.queue import DeltaQueue
+
+if TYPE_CHECKING:
+    from sash.operators.windows.spec import CountWindowSpec, JumpingWindowSpec, PartitionWindowSpec, TimeWindowSpec
 
 FIRST_ROOM = 64
 SKIP = "skip"  # rows that a count window leaves out at first, where it starts in the middle of a slide

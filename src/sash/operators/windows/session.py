@@ -10,6 +10,7 @@ Output:  signed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from sash.kernels.bag import LIVE, USED
 from sash.operators.operator import Operator, OperatorContext
 from sash.operators.windows import kernels as kernel
 from sash.operators.windows.operator import key_parts
-from sash.operators.windows.spec import SessionWindowSpec
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
+
+if TYPE_CHECKING:
+    from sash.operators.windows.spec import SessionWindowSpec
 
 FIRST_ROOM = 64
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -21,14 +20,12 @@ from sash.schema import DOUBLE, INT, STRING, Kind
 from sash.sql.bind.aggregate_syntax import BoundCall, Written, written
 from sash.sql.bind.ordering import Ordering, orderings
 from sash.sql.bind.row_values import values_of
+from sash.sql.bind.scope import Binder
 from sash.sql.bind.support import not_yet
 from sash.sql.syntax.text_positions import at, fault
 
-if TYPE_CHECKING:
-    from sash.sql.bind.expressions import ExpressionBinder
 
-
-def bind_call(call: Written, binder: ExpressionBinder) -> BoundCall:
+def bind_call(call: Written, binder: Binder) -> BoundCall:
     """`binder` binds what is inside of the aggregate."""
     if call.orders and call.name not in _ORDERED:
         raise fault(call.node, f"{call.name.upper()} takes no WITHIN GROUP")
@@ -38,7 +35,7 @@ def bind_call(call: Written, binder: ExpressionBinder) -> BoundCall:
     return bound if call.where is None else _where(bound, binder.condition(call.where))
 
 
-def _user(call: Written, binder: ExpressionBinder, aggregate: UserAggregate) -> BoundCall:
+def _user(call: Written, binder: Binder, aggregate: UserAggregate) -> BoundCall:
     call.takes(1)
     return BoundCall(Function.USER, binder.bind(call.arguments[0]), parameter=aggregate)
 
@@ -67,7 +64,7 @@ def _when(condition: Expression, value: Expression) -> Expression:
     return build.call("case", [condition, value, Literal(None, value.type)])
 
 
-def _count(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _count(call: Written, binder: Binder) -> BoundCall:
     if len(call.arguments) > 1:
         return _count_together(call, binder)
     call.takes(1)
@@ -80,7 +77,7 @@ def _count(call: Written, binder: ExpressionBinder) -> BoundCall:
     return BoundCall(Function.COUNT, None if is_constant else argument)
 
 
-def _count_together(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _count_together(call: Written, binder: Binder) -> BoundCall:
     """COUNT(a, b): the rows without NULL in them; with DISTINCT, their different values."""
     values = [binder.bind(argument) for argument in call.arguments]
     if call.is_distinct and any(value.type.kind is Kind.ARRAY for value in values):
@@ -109,13 +106,13 @@ def _apart(value: Expression) -> list[Expression]:
     return [build.cast(build.call("length", [text]), STRING), Literal(":", STRING), text]
 
 
-def _count_distinct(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _count_distinct(call: Written, binder: Binder) -> BoundCall:
     """APPROX_COUNT_DISTINCT(x), and perhaps how far off it may be: it is not."""
     call.takes(1, 2)
     return BoundCall(Function.COUNT, binder.bind(call.arguments[0]), is_distinct=True)
 
 
-def _mode(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _mode(call: Written, binder: Binder) -> BoundCall:
     """MODE() WITHIN GROUP (ORDER BY x), or MODE(x)."""
     if call.order is None:
         call.takes(1)
@@ -125,16 +122,16 @@ def _mode(call: Written, binder: ExpressionBinder) -> BoundCall:
     return BoundCall(function, binder.bind(call.order.this))
 
 
-def _count_if(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _count_if(call: Written, binder: Binder) -> BoundCall:
     call.takes(1)
     return BoundCall(Function.COUNT, _when(binder.condition(call.arguments[0]), Literal(1, INT)))
 
 
-def _of(function: Function) -> Callable[[Written, ExpressionBinder], BoundCall]:
+def _of(function: Function) -> Callable[[Written, Binder], BoundCall]:
     """A function of one argument."""
     check = _CHECKS[function.facts.takes]
 
-    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+    def bind(call: Written, binder: Binder) -> BoundCall:
         call.takes(1)
         if isinstance(call.arguments[0], exp.Star):
             name = call.name.upper()
@@ -174,7 +171,7 @@ def _ordered(call: Written, argument: Expression) -> Expression:
     return argument
 
 
-def _percentile(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _percentile(call: Written, binder: Binder) -> BoundCall:
     """PERCENTILE(x, fraction)."""
     call.takes(2)
     fraction = _fraction(call, call.arguments[1], binder)
@@ -183,7 +180,7 @@ def _percentile(call: Written, binder: ExpressionBinder) -> BoundCall:
     )
 
 
-def _percentile_cont(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _percentile_cont(call: Written, binder: Binder) -> BoundCall:
     call.takes(1)
     order, fraction = _order(call), _fraction(call, call.arguments[0], binder)
     if order.args.get("desc"):
@@ -191,14 +188,14 @@ def _percentile_cont(call: Written, binder: ExpressionBinder) -> BoundCall:
     return BoundCall(Function.PERCENTILE_CONT, _number(call, binder.bind(order.this)), parameter=float(fraction))
 
 
-def _percentile_disc(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _percentile_disc(call: Written, binder: Binder) -> BoundCall:
     call.takes(1)
     order, fraction = _order(call), _fraction(call, call.arguments[0], binder)
     function = Function.PERCENTILE_DISC_DESC if order.args.get("desc") else Function.PERCENTILE_DISC
     return BoundCall(function, _ordered(call, binder.bind(order.this)), parameter=float(fraction))
 
 
-def _percentile_near(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _percentile_near(call: Written, binder: Binder) -> BoundCall:
     """APPROX_PERCENTILE(x, fraction), or (fraction) WITHIN GROUP, and perhaps how exact it must be: a value that is there."""
     if call.order is not None:
         call.takes(1, 2)
@@ -215,7 +212,7 @@ def _order(call: Written) -> exp.Ordered:
     return call.order
 
 
-def _fraction(call: Written, node: exp.Expr, binder: ExpressionBinder) -> Decimal:
+def _fraction(call: Written, node: exp.Expr, binder: Binder) -> Decimal:
     bound = binder.bind(node)
     is_number = isinstance(bound, Literal) and bound.type.is_number and bound.value is not None
     value = Decimal(str(bound.value)) if is_number and isinstance(bound, Literal) else Decimal(-1)
@@ -224,8 +221,8 @@ def _fraction(call: Written, node: exp.Expr, binder: ExpressionBinder) -> Decima
     return value
 
 
-def _by(function: Function) -> Callable[[Written, ExpressionBinder], BoundCall]:
-    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _by(function: Function) -> Callable[[Written, Binder], BoundCall]:
+    def bind(call: Written, binder: Binder) -> BoundCall:
         call.takes(2)
         value, order = (binder.bind(argument) for argument in call.arguments)
         return BoundCall(function, value, second=order)
@@ -233,10 +230,10 @@ def _by(function: Function) -> Callable[[Written, ExpressionBinder], BoundCall]:
     return bind
 
 
-def _by_time(function: Function) -> Callable[[Written, ExpressionBinder], BoundCall]:
+def _by_time(function: Function) -> Callable[[Written, Binder], BoundCall]:
     """FIRST and LAST: by the timestamp of the only stream that has one."""
 
-    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+    def bind(call: Written, binder: Binder) -> BoundCall:
         call.takes(1)
         stamps = binder.scope.timestamps()
         if len(stamps) != 1:
@@ -248,7 +245,7 @@ def _by_time(function: Function) -> Callable[[Written, ExpressionBinder], BoundC
     return bind
 
 
-def _string_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _string_agg(call: Written, binder: Binder) -> BoundCall:
     call.takes(1, 2)
     with at(call.node):
         value = build.cast(binder.bind(call.arguments[0]), STRING)
@@ -264,7 +261,7 @@ def _string_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
     return BoundCall(Function.STRING_AGG, value, parameter=separator, order=_checked(call, order))
 
 
-def _array_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
+def _array_agg(call: Written, binder: Binder) -> BoundCall:
     """Every value becomes an array of it alone, which is not NULL where the value is."""
     call.takes(1)
     value = binder.bind(call.arguments[0])
@@ -274,10 +271,10 @@ def _array_agg(call: Written, binder: ExpressionBinder) -> BoundCall:
     return BoundCall(Function.ARRAY_AGG, build.call("array", [value]), order=_checked(call, order))
 
 
-def _collect(is_distinct: bool) -> Callable[[Written, ExpressionBinder], BoundCall]:
+def _collect(is_distinct: bool) -> Callable[[Written, Binder], BoundCall]:
     """Spark's own: NULLs are left out."""
 
-    def bind(call: Written, binder: ExpressionBinder) -> BoundCall:
+    def bind(call: Written, binder: Binder) -> BoundCall:
         bound = _array_agg(call, binder)
         assert isinstance(bound.argument, Call)
         is_there = build.call("is_not_null", [bound.argument.arguments[0]])
@@ -293,7 +290,7 @@ def over_no_rows(node: exp.Expr, value: Expression) -> Expression:
     return build.call("coalesce", [value, build.call("array", [])])
 
 
-def _orders(call: Written, binder: ExpressionBinder) -> tuple[Ordering, ...]:
+def _orders(call: Written, binder: Binder) -> tuple[Ordering, ...]:
     return tuple(orderings(exp.Order(expressions=list(call.orders)), binder.bind, ()))
 
 
@@ -308,7 +305,7 @@ _ORDERED = (
     "group_concat", "array_agg", "collect_list", "collect_set",
 )  # fmt: skip
 _CHECKS = {Takes.ANY: _any, Takes.NUMBER: _number, Takes.INTEGER: _integer, Takes.BOOLEAN: _boolean}
-_FUNCTIONS: dict[str, Callable[[Written, ExpressionBinder], BoundCall]] = {
+_FUNCTIONS: dict[str, Callable[[Written, Binder], BoundCall]] = {
     **{name: _of(function) for function in Function for name in function.facts.names},
     "count": _count,
     "count_if": _count_if,

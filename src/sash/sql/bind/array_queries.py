@@ -6,23 +6,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from sash.scalar import build
 from sash.scalar.nodes import Expression
 from sash.sql.bind.aggregate_functions import is_aggregate
+from sash.sql.bind.scope import Binder
 from sash.sql.bind.support import not_yet
 from sash.sql.syntax.text_positions import at, fault
-
-if TYPE_CHECKING:
-    from sash.sql.bind.expressions import ExpressionBinder
 
 _PLAIN = ("expressions", "from_", "joins", "where", "order", "windows")
 
 
-def of_query(binder: ExpressionBinder, node: exp.Anonymous) -> Expression | None:
+def of_query(binder: Binder, node: exp.Anonymous) -> Expression | None:
     """An array of the values of a query; None for any other call."""
     if node.name.lower() != "array" or len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Query):
         return None

@@ -5,8 +5,6 @@ A call becomes a column numbered after those of the inputs: `SUM(a) / COUNT(*)` 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from sash.errors import SqlError
@@ -16,10 +14,8 @@ from sash.sql.bind.aggregate_functions import bind_call
 from sash.sql.bind.aggregate_syntax import BoundCall, written
 from sash.sql.bind.outer_columns import inside, level_of, outside
 from sash.sql.bind.pair_statistics import STATISTICS
+from sash.sql.bind.scope import Binder
 from sash.sql.syntax.text_positions import fault
-
-if TYPE_CHECKING:
-    from sash.sql.bind.expressions import ExpressionBinder
 
 INSIDE = "an aggregate"  # the clause of an aggregate's argument
 
@@ -36,7 +32,7 @@ def misplaced(node: exp.Expr, clause: str) -> SqlError:
     return fault(node, f"an aggregate is not allowed in {clause}", hint)
 
 
-def of_outer_query(node: exp.Expr, binder: ExpressionBinder) -> Expression | None:
+def of_outer_query(node: exp.Expr, binder: Binder) -> Expression | None:
     """An aggregate of columns of a query around this one belongs to that query: HAVING EXISTS (... WHERE x = MAX(o.y))."""
     if binder.scope.outer is None or not is_known(node):
         return None
@@ -70,7 +66,7 @@ class Aggregates:
         self.calls: list[BoundCall] = []
         self.columns: list[Column] = []
 
-    def add(self, node: exp.Expr, binder: ExpressionBinder) -> Column:
+    def add(self, node: exp.Expr, binder: Binder) -> Column:
         """The column of a call; `binder` binds its arguments."""
         given = written(node)
         if given.user is None and not aggregate_functions.is_aggregate(given.name):

@@ -21,7 +21,7 @@ from sash.sql.bind.function_aliases import in_other_words
 from sash.sql.bind.lambdas import of_elements
 from sash.sql.bind.now import NOW
 from sash.sql.bind.pair_statistics import bind_statistic
-from sash.sql.bind.scope import Scope
+from sash.sql.bind.scope import AggregateCollector, Scope
 from sash.sql.bind.support import not_yet
 from sash.sql.syntax.nesting import CHAINS, MOST_CALLS, operands
 from sash.sql.syntax.text_positions import at, fault, name_of
@@ -103,7 +103,7 @@ class ExpressionBinder:
         self,
         scope: Scope,
         clause: str,
-        aggregates: calls.Aggregates | None = None,
+        aggregates: AggregateCollector | None = None,
         aliases: Mapping[str, Expression] | None = None,
         prefers: Callable[[Column], bool] = lambda column: True,
         numbered: Callable[[exp.Window], Column] | None = None,

@@ -11,18 +11,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BIGINT, INT, STRING, TIMESTAMP
+from sash.sql.bind.scope import Binder
 from sash.sql.syntax.durations import MONTHS, UNITS, unit_name
 from sash.sql.syntax.text_positions import at
-
-if TYPE_CHECKING:
-    from sash.sql.bind.expressions import ExpressionBinder
 
 _OPERATORS = {
     "try_add": "add", "try_subtract": "subtract", "try_multiply": "multiply", "try_divide": "divide", "try_mod": "mod",
@@ -37,7 +34,7 @@ _ADDED = ("timestampadd", "dateadd", "date_add")
 _BETWEEN = ("timestampdiff", "datediff", "date_diff")
 
 
-def in_other_words(binder: ExpressionBinder, node: exp.Anonymous) -> Expression | None:
+def in_other_words(binder: Binder, node: exp.Anonymous) -> Expression | None:
     """What one of these calls means; None for any other."""
     name, given = node.name.lower(), node.expressions
     if name in _OPERATORS:
@@ -56,7 +53,7 @@ def in_other_words(binder: ExpressionBinder, node: exp.Anonymous) -> Expression 
         return _moved(unit, one, other) if name in _ADDED else _passed(unit, one, other)
 
 
-def _decode(binder: ExpressionBinder, node: exp.Anonymous) -> Expression:
+def _decode(binder: Binder, node: exp.Anonymous) -> Expression:
     subject, *rest = (binder.part(part) for part in node.expressions)
     otherwise = rest.pop() if len(rest) % 2 else Literal(None, STRING)
     branches: list[Expression] = []

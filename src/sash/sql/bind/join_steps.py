@@ -116,7 +116,7 @@ class Joined:
 
     @property
     def _questions(self) -> Questions:
-        assert self.scope.questions is not None
+        assert isinstance(self.scope.questions, Questions)
         return self.scope.questions
 
     @property

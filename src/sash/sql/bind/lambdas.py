@@ -7,23 +7,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BOOLEAN
+from sash.sql.bind.scope import Binder
 from sash.sql.bind.support import not_yet
 from sash.sql.syntax.text_positions import fault
-
-if TYPE_CHECKING:
-    from sash.sql.bind.expressions import ExpressionBinder
 
 _JOINED = {"exists": "or", "forall": "and"}
 _ARRAYS = ("array", "list_value", "make_array")
 
 
-def of_elements(binder: ExpressionBinder, node: exp.Anonymous) -> Expression | None:
+def of_elements(binder: Binder, node: exp.Anonymous) -> Expression | None:
     """What one of these calls means; None for any other."""
     given = node.expressions
     if node.name.lower() not in _JOINED or len(given) != 2 or not isinstance(given[1], exp.Lambda):

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -17,15 +16,12 @@ from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BIGINT, DOUBLE, STRING
 from sash.sql.bind.aggregate_syntax import BoundCall, Written, written
+from sash.sql.bind.scope import AggregateCollector, Binder
 from sash.sql.bind.support import not_yet
 from sash.sql.syntax.text_positions import fault
 
-if TYPE_CHECKING:
-    from sash.sql.bind.calls import Aggregates
-    from sash.sql.bind.expressions import ExpressionBinder
 
-
-def bind_statistic(node: exp.Expr, binder: ExpressionBinder, calls: Aggregates) -> Expression | None:
+def bind_statistic(node: exp.Expr, binder: Binder, calls: AggregateCollector) -> Expression | None:
     """The expression over aggregates that a statistic is; None for any other call. `binder` binds what is inside of it."""
     call = written(node)
     if call.user is not None or call.name not in STATISTICS:
@@ -38,7 +34,7 @@ def bind_statistic(node: exp.Expr, binder: ExpressionBinder, calls: Aggregates) 
     return STATISTICS[call.name](_Pairs(values, where, lambda bound: calls.add_bound(bound, node)))
 
 
-def _number(call: Written, argument: exp.Expr, binder: ExpressionBinder) -> Expression:
+def _number(call: Written, argument: exp.Expr, binder: Binder) -> Expression:
     value = binder.bind(argument)
     if not value.type.is_number and value.type != STRING:
         raise fault(argument, f"{call.name.upper()} needs numbers, but this is {value.type}")

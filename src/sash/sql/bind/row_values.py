@@ -8,16 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BOOLEAN
+from sash.sql.bind.scope import Binder
 from sash.sql.syntax.text_positions import fault
-
-if TYPE_CHECKING:
-    from sash.sql.bind.expressions import ExpressionBinder
 
 _EQUAL = (exp.EQ, exp.NullSafeEQ)
 _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -34,7 +31,7 @@ def values_of(node: exp.Expr) -> list[exp.Expr] | None:
     return None
 
 
-def compared(binder: ExpressionBinder, node: exp.Expr) -> Expression | None:
+def compared(binder: Binder, node: exp.Expr) -> Expression | None:
     """A comparison of two rows; None for anything else."""
     if not isinstance(node, (*_EQUAL, *_ORDERED, exp.NEQ)):
         return None
@@ -52,7 +49,7 @@ def compared(binder: ExpressionBinder, node: exp.Expr) -> Expression | None:
     return rows.call("not", rows.equal(pairs)) if isinstance(node, exp.NEQ) else rows.equal(pairs)
 
 
-def listed(binder: ExpressionBinder, node: exp.In) -> Expression | None:
+def listed(binder: Binder, node: exp.In) -> Expression | None:
     """A row in a list of rows; None for anything else."""
     if values_of(node.this) is None:
         return None
@@ -64,7 +61,7 @@ def listed(binder: ExpressionBinder, node: exp.In) -> Expression | None:
 
 
 class _Rows:
-    def __init__(self, binder: ExpressionBinder, node: exp.Expr) -> None:
+    def __init__(self, binder: Binder, node: exp.Expr) -> None:
         self._binder, self._node = binder, node
 
     def call(self, function: str, *arguments: Expression) -> Expression:

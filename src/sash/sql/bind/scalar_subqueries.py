@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sash.plan.aggregates import AggregateCall, Function
 from sash.plan.nodes import Aggregate, Filter, Join, Plan, Project, SingleRow, Top
@@ -21,13 +21,23 @@ from sash.sql.bind.outer_columns import is_tied, substituted
 from sash.sql.bind.projections import columns
 from sash.sql.bind.unnest import Tied, over_no_rows, shifted
 
-if TYPE_CHECKING:
-    from sash.sql.bind.subqueries import Subqueries
+
+class Unnester(Protocol):
+    """What is asked of the query around a subquery (`subqueries.py`)."""
+
+    @property
+    def level(self) -> int: ...
+
+    def beside(self, part: Part, plan: Plan) -> tuple[Tied, list[Expression]]: ...
+
+    def numbered(self, plan: Plan) -> Part: ...
+
+    def moved(self, expression: Expression, by: int) -> Expression: ...
 
 
-def told(subqueries: Subqueries, part: Part, column: Column, plan: Plan) -> Part:
+def told(subqueries: Unnester, part: Part, column: Column, plan: Plan) -> Part:
     """The rows of a part with the value of a subquery in a last column."""
-    level = subqueries.questions.level
+    level = subqueries.level
     if not is_tied(plan, level):
         single, value = (plan, columns(plan)[0]) if has_one_row(plan) else _counted(Tied(plan, ()))
         return _joined(subqueries, part, column, (Tied(single, ()), []), value, is_always=True)
@@ -41,7 +51,7 @@ def told(subqueries: Subqueries, part: Part, column: Column, plan: Plan) -> Part
     return _joined(subqueries, part, column, (replace(tied, plan=single), ties), counted, is_always=False)
 
 
-def _grouped(subqueries: Subqueries, part: Part, column: Column, plan: Aggregate, value: Expression) -> Part:
+def _grouped(subqueries: Unnester, part: Part, column: Column, plan: Aggregate, value: Expression) -> Part:
     below, ties = subqueries.beside(part, plan.input)
     calls = tuple(shifted(call, below.shift) for call in plan.calls)
     names = (*below.plan.schema.names[: below.shift], *plan.names)
@@ -51,7 +61,7 @@ def _grouped(subqueries: Subqueries, part: Part, column: Column, plan: Aggregate
 
 
 def _joined(
-    subqueries: Subqueries, part: Part, column: Column, found: tuple[Tied, Sequence[Expression]], value: Expression,
+    subqueries: Unnester, part: Part, column: Column, found: tuple[Tied, Sequence[Expression]], value: Expression,
     is_always: bool,
 ) -> Part:  # fmt: skip
     """A part with the value, an expression over what was unnested; `is_always`: there is one row for every row."""

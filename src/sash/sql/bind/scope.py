@@ -2,7 +2,7 @@
 
 The columns of all inputs are numbered through, in the order of the text. Expressions are bound to these numbers; how
 the inputs are joined is decided later and moves the columns to where the join puts them. In a subquery a name that no
-input has may mean a column of the queries around it (`outside.py` says how it is numbered).
+input has may mean a column of the queries around it (`outer_columns.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -19,12 +19,47 @@ from sash.errors import SqlError, choices
 from sash.plan.nodes import Plan
 from sash.scalar import build
 from sash.scalar.nodes import Column, Expression
+from sash.sql.bind.aggregate_syntax import BoundCall
 from sash.sql.bind.outer_columns import outside, substituted
 from sash.sql.syntax.text_positions import Name, fault, name_of
 
-if TYPE_CHECKING:
-    from sash.sql.bind.calls import Aggregates
-    from sash.sql.bind.subquery_references import Questions
+
+class Binder(Protocol):
+    """What those who bind a part of an expression ask of the binder around it (`expressions.py`)."""
+
+    seen: dict[Column, exp.Expr]  # where each column was named, outside of aggregates
+
+    @property
+    def scope(self) -> Scope: ...
+
+    @property
+    def aggregates(self) -> AggregateCollector | None: ...
+
+    def bind(self, node: exp.Expr) -> Expression:
+        """A value."""
+
+    def part(self, node: exp.Expr) -> Expression:
+        """A value, or a length of time."""
+
+    def condition(self, node: exp.Expr) -> Expression: ...
+
+    def call(self, node: exp.Expr, function: str, arguments: Sequence[Expression]) -> Expression: ...
+
+    def subquery(self, node: exp.Expr) -> Expression: ...
+
+
+class AggregateCollector(Protocol):
+    """The aggregates of a query, each of which becomes a column."""
+
+    def add(self, node: exp.Expr, binder: Binder) -> Column: ...
+
+    def add_bound(self, call: BoundCall, node: exp.Expr) -> Column: ...
+
+
+class SubqueryCollector(Protocol):
+    """The subqueries in the expressions of a query, each of which becomes a column."""
+
+    def add(self, node: exp.Expr, binder: Binder) -> Expression: ...
 
 
 @dataclass(frozen=True)
@@ -62,9 +97,9 @@ class Scope:
     starred: tuple[Column, ...] = ()
     merged: Mapping[int, int] = field(default_factory=dict)
     twins: Mapping[int, tuple[Column, ...]] = field(default_factory=dict)
-    questions: Questions | None = None
+    questions: SubqueryCollector | None = None
     outer: Scope | None = None
-    aggregates: Aggregates | None = None
+    aggregates: AggregateCollector | None = None
 
     def widened(self, item: Input) -> Scope:
         wider = replace(self, inputs=(*self.inputs, item))

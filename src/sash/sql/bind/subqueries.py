@@ -60,10 +60,13 @@ class Subqueries:
                     part = self._told(part, column, self.questions.asked(column))
         return part
 
+    @property
+    def level(self) -> int:
+        return self.questions.level
+
     def beside(self, part: Part, plan: Plan) -> tuple[Tied, list[Expression]]:
         """A plan that reads columns of a part, without them; and what ties it to the part."""
-        level = self.questions.level
-        tied = Unnesting(level, lambda found: distinct(_values(part, [self._inside(v) for v in found]))).tied(plan)
+        tied = Unnesting(self.level, lambda found: distinct(_values(part, [self._inside(v) for v in found]))).tied(plan)
         return tied, self._ties(tied)
 
     def _met(self, part: Part, condition: Expression) -> Part | None:
@@ -72,7 +75,7 @@ class Subqueries:
         asked = self.questions.asked(asking[0])
         if len(asking) > 1 or asking[0].index in part.places or not asked.is_scalar:
             return None
-        if is_tied(asked.plan, self.questions.level) or not only_rows.has_one_row(asked.plan):
+        if is_tied(asked.plan, self.level) or not only_rows.has_one_row(asked.plan):
             return None
         return match(part, Part(asked.plan, {asking[0].index: 0}), [self.over(condition)]).pairs()
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -23,10 +22,8 @@ from sash.sql.bind.context import Context
 from sash.sql.bind.inputs import BindQuery
 from sash.sql.bind.outer_columns import inside, is_of, reads
 from sash.sql.bind.projections import columns as columns_of
+from sash.sql.bind.scope import Binder
 from sash.sql.syntax.text_positions import at, fault
-
-if TYPE_CHECKING:
-    from sash.sql.bind.expressions import ExpressionBinder
 
 FIRST = 1 << 36  # the number of the first one's column
 _LAST = 1 << 37
@@ -80,7 +77,7 @@ class Questions:
         self._nodes: list[exp.Expr] = []
         self.level = 0 if context.outer is None else context.outer.level + 1
 
-    def add(self, node: exp.Expr, binder: ExpressionBinder) -> Expression:
+    def add(self, node: exp.Expr, binder: Binder) -> Expression:
         """The value of a subquery, EXISTS, IN, ANY or ALL."""
         if isinstance(node, exp.Exists):
             return self._column(Asked(self._plan(node.this, binder), "exists"), node, binder)
@@ -121,18 +118,18 @@ class Questions:
                 if is_of(part, self.level):
                     yield from columns(inside(part, self.level))
 
-    def _plan(self, query: exp.Expr, binder: ExpressionBinder) -> Plan:
+    def _plan(self, query: exp.Expr, binder: Binder) -> Plan:
         around = replace(binder.scope, aggregates=binder.aggregates)
         return self._bind_query(query, replace(self._context, outer=around))
 
-    def _single(self, node: exp.Subquery, binder: ExpressionBinder) -> Plan:
+    def _single(self, node: exp.Subquery, binder: Binder) -> Plan:
         plan = self._plan(node, binder)
         if len(plan.schema) != 1:
             raise fault(node, f"a subquery that stands for a value needs one column, not {len(plan.schema)}")
         return plan
 
     def _compared(
-        self, node: exp.Expr, left: exp.Expr, comparison: str, query: exp.Expr, binder: ExpressionBinder
+        self, node: exp.Expr, left: exp.Expr, comparison: str, query: exp.Expr, binder: Binder
     ) -> Expression:
         plan = self._plan(query, binder)
         while isinstance(left, exp.Paren):
@@ -149,7 +146,7 @@ class Questions:
                 build.call(comparison, pair)  # refuses types that cannot be compared
         return self._column(Asked(plan, comparison, values), node, binder)
 
-    def _column(self, asked: Asked, node: exp.Expr, binder: ExpressionBinder) -> Column:
+    def _column(self, asked: Asked, node: exp.Expr, binder: Binder) -> Column:
         if asked not in self._asked:
             self._asked.append(asked)
             self._nodes.append(node)

@@ -137,6 +137,7 @@ class Faults:
                 self.rival(0)
             case Fault.OVERTAKEN:
                 self.rival(self._chance.randrange(LONGEST_SLEEP))
+                self._world.process.check()  # the other may have met a loss of power
         return data
 
     def _damage(self, fault: Fault, kind: str, path: str, data: bytes) -> bytes | None:

@@ -15,5 +15,6 @@ FOUND: dict[int, str] = {
     400164: "a look made a shard again as if the newest view had always been there",
     200388: "a bounded run ended with the answers of before, as another driver had done its last batch",
     200767: "a driver that slept before it emptied the outputs removed a file of the one that had taken over",
+    310342: "a driver that slept before it claimed the checkpoint that it had made emptied the outputs of the one that ran it",
     400381: "a folder that somebody had made, and died before he brought its name to the disk, was lost with the power",
 }

@@ -16,7 +16,8 @@ from without_spark import connected
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.runtime.packets import Cargo
-from sash.spark.checkpoint import make_checkpoint
+from sash.spark import host
+from sash.spark.checkpoint import Checkpoint, make_checkpoint
 from sash.spark.epochs import NONE, Replaced, check_epoch, claim_epoch, newest_epoch
 from sash.spark.folder import Bytes, Folder
 from sash.spark.ledger import Ledger
@@ -238,3 +239,24 @@ def test_a_bounded_run_that_finds_everything_done_by_another_driver_says_so(
     monkeypatch.setattr(Ledger, "open", sleepy_open)
     with pytest.raises(Replaced, match="has taken over the checkpoint"):
         first.run()
+
+
+def test_who_made_a_checkpoint_that_another_driver_found_and_ran_empties_nothing(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fell asleep before it claimed the checkpoint, and began anew when another one had done everything."""
+    monkeypatch.setattr(Folder, "local_path", None)  # no lock is seen
+    done: list[dict[str, list[str]]] = []
+
+    def sleepy_make(*told: object) -> Checkpoint:
+        made = make_checkpoint(*told)  # type: ignore[arg-type]
+        monkeypatch.setattr(host, "make_checkpoint", make_checkpoint)
+        second = connect(tmp_path)
+        second.run()
+        done.append(changes(second))
+        return made
+
+    monkeypatch.setattr(host, "make_checkpoint", sleepy_make)
+    with pytest.raises(Replaced, match="since this one connected"):
+        connect(tmp_path).run()
+    assert done and changes(connect(tmp_path)) == done[0]

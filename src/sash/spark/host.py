@@ -432,7 +432,7 @@ class SparkHost:
         found = find_checkpoint(folder, self.job)
         self.is_new = found is None
         checkpoint = make_checkpoint(folder, self.job, early) if found is None else found
-        self._epoch_seen = newest_epoch(checkpoint.folder)
+        self._epoch_seen = NONE if self.is_new else newest_epoch(checkpoint.folder)  # who finds a new one may run it at once
         return checkpoint
 
     def _open_ledger(self, checkpoint: SealedFolder, output: Folder) -> Ledger:

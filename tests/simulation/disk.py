@@ -24,7 +24,7 @@ from pyarrow import fs
 
 from sash.sources import listing
 from sash.spark import folder as folders
-from simulation.store import Done, Operation
+from simulation.store import Done, Operation, is_ours
 
 
 @dataclass(eq=False)
@@ -180,9 +180,10 @@ class Disk:
     def _left(self, place: Path, names: Names, chance: random.Random) -> Names:
         """A folder after a loss of power."""
         left = Names()
+        is_kept = not is_ours(f"{place}/")
         for name in sorted(names.now.keys() | names.kept.keys()):
             now, kept = names.now.get(name), names.kept.get(name)
-            found = now if now is kept or chance.random() < 0.5 else kept
+            found = now if now is kept or is_kept or chance.random() < 0.5 else kept
             if found is None:
                 _remove(place / name)
             elif isinstance(found, Names):
@@ -191,7 +192,7 @@ class Disk:
                 data = (place / name).read_bytes() if found is now else found.kept or b""
                 _remove(place / name)
                 place.mkdir(parents=True, exist_ok=True)
-                (place / name).write_bytes(_torn(data, found.kept, chance))
+                (place / name).write_bytes(data if is_kept else _torn(data, found.kept, chance))
                 left.now[name] = File((place / name).read_bytes())
         left.kept = dict(left.now)
         return left

@@ -14,6 +14,7 @@ from without_spark import AtOnce, connected, query_of
 
 from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
+from sash.errors import SashError
 from sash.schema import SECOND
 from sash.spark import folding, tidying
 from sash.spark.folder import Folder
@@ -107,3 +108,17 @@ def test_a_restart_reads_as_much_after_many_batches_as_after_few(monkeypatch: py
     assert len(list((tmp_path / "point/control").iterdir())) < 30 and len(list((tmp_path / "point/tables").iterdir())) < 30
     assert [path.name for path in (tmp_path / "point/tables").iterdir() if path.name.startswith("net-")]
     db.close()
+
+
+def test_a_commit_without_its_offsets_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A loss of power can leave that of Spark's log; rows were read twice."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/0.csv").write_text("".join(f"{ts},{k}\n" for ts, k in ROWS))
+    db = connected(monkeypatch, tmp_path, SQL)
+    db.start()
+    said(db, range(3))
+    db.close()
+    last = max(int(path.name) for path in (tmp_path / "point/spark/commits").iterdir())
+    (tmp_path / f"point/spark/offsets/{last}").unlink()
+    with pytest.raises(SashError, match=f"offsets/{last} is missing"):
+        connected(monkeypatch, tmp_path, SQL).start()

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -50,6 +51,12 @@ class Placed:
     @property
     def is_single(self) -> bool:
         return () in self.keys
+
+    def keys_among(self, columns: Sequence[int | None]) -> tuple[tuple[int, ...], ...]:
+        """The keys that are made of these columns alone, by their places among them. None is left where rows are spread by
+        something else."""
+        found = (tuple(columns.index(column) for column in key) for key in self.keys if set(key) <= set(columns))
+        return tuple(dict.fromkeys(found))
 
     def meets(self, request: Request) -> bool:
         if self.is_single:

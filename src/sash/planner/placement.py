@@ -188,10 +188,7 @@ class Placement:
     def _project(self, plan: Project, request: Request, at_least: int) -> Placed:
         sources = [e.index if isinstance(e, Column) else None for e in plan.expressions]
         below = self.place(plan.input, _through(request, sources, len(plan.input.schema)), at_least)
-        shown = (tuple(sources.index(column) for column in key) for key in below.keys if set(key) <= set(sources))
-        keys = tuple(dict.fromkeys(shown))
-        # No key left: rows are spread by something that the output does not show.
-        return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, keys)
+        return Placed(ProjectSpec(below.spec, plan.expressions, plan.names), below.level, below.keys_among(sources))
 
     def _unnest(self, plan: Unnest, request: Request, at_least: int) -> Placed:
         below = self._widened(plan, request, at_least)
@@ -213,8 +210,8 @@ class Placement:
     def _table_changes(self, plan: TableChanges, request: Request, at_least: int) -> Placed:
         sources: list[int | None] = list(plan.columns)
         below = self.place(plan.input, _through(request, sources, len(plan.input.schema)), at_least)
-        keys = tuple(tuple(plan.columns.index(c) for c in key) for key in below.keys if set(key) <= set(plan.columns))
-        return Placed(TableChangesSpec(below.spec, plan.columns, plan.sign, plan.names), below.level, keys)
+        spec = TableChangesSpec(below.spec, plan.columns, plan.sign, plan.names)
+        return Placed(spec, below.level, below.keys_among(plan.columns))
 
     def _join(self, plan: Join, at_least: int) -> Placed:
         if is_non_retroactive(plan.left) and not is_non_retroactive(plan.right):
@@ -320,9 +317,9 @@ class Placement:
 
     def _aggregate(self, plan: Aggregate, at_least: int) -> Placed:
         below = self.place(plan.input, within(plan.keys), at_least)
-        keys = tuple(tuple(plan.keys.index(column) for column in key) for key in below.keys)
         streams = () if plan.keys else _streams(plan)
-        return Placed(GroupBySpec(signed(below.spec), plan.keys, plan.calls, plan.names, streams), below.level, keys)
+        spec = GroupBySpec(signed(below.spec), plan.keys, plan.calls, plan.names, streams)
+        return Placed(spec, below.level, below.keys_among(plan.keys))
 
 
 def _streams(plan: Plan) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ from sash.spark.kafka import KafkaStream
 from sash.spark.lasting import LastingQuery
 from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
-from sash.spark.offsets import identity_of, offset_of, spark_folder
+from sash.spark.offsets import check_log, identity_of, offset_of, spark_folder
 from sash.spark.outputs import output_name, write_answer
 from sash.spark.pipeline import collected, configured, look, on_workers, streaming
 from sash.spark.placed_frames import kafka_stream
@@ -446,6 +446,7 @@ class SparkHost:
 
     def _resume(self) -> None:
         """Go on after the last batch that is committed; a later one will be answered again."""
+        check_log(self._settings.checkpoint, self._committed)
         self.progress = replace(self.progress, batch=self._committed)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()

@@ -22,7 +22,7 @@ from sash.runtime.packing import CHANGE, NO_DEAD, pack_split, to_everyone
 from sash.sources.read import read
 from sash.sources.splits import Place, Split
 from sash.spark.folder import Folder
-from sash.spark.sealed import DamagedFile, SealedFolder
+from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
 
 TASK_ROWS = 100_000  # small splits are read together, up to so many rows
 TASK_SPLITS = 16
@@ -84,6 +84,14 @@ def newest_offset(checkpoint: SealedFolder) -> Offset:
     """That of the last batch that has begun."""
     names = spark_folder(checkpoint).child("offsets").names()
     return offset_of(checkpoint, max((int(name) for name in names if name.isdigit()), default=-1)) or Offset()
+
+
+def check_log(checkpoint: SealedFolder, committed: int) -> None:
+    """Spark does not bring its log to the disk, so a loss of power may take offsets and leave the commit after them. A query that
+    went on from there would read rows twice."""
+    offsets = spark_folder(checkpoint).child("offsets")
+    if committed >= 0 and str(committed) not in offsets.names():
+        raise MissingFile(offsets.place, str(committed))
 
 
 def identity_of(checkpoint: SealedFolder, batch: int) -> str:

@@ -154,3 +154,4 @@ class SimulatedHost(PlayedHost):
     def drain(self) -> None:
         assert self._query is not None
         self._query.processAllAvailable()
+        self.ledger.fence()

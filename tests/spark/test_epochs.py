@@ -11,7 +11,7 @@ from pathlib import Path
 import counting
 import pyarrow.parquet as pq
 import pytest
-from without_spark import connected
+from without_spark import connected, query_of
 
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
@@ -260,3 +260,24 @@ def test_who_made_a_checkpoint_that_another_driver_found_and_ran_empties_nothing
     with pytest.raises(Replaced, match="since this one connected"):
         connect(tmp_path).run()
     assert done and changes(connect(tmp_path)) == done[0]
+
+
+@pytest.mark.parametrize("waits", [lambda db: db.execute("CREATE MATERIALIZED VIEW one AS SELECT k FROM s [ROWS 1]"), lambda db: db.drain()])
+def test_who_waits_for_a_batch_that_another_driver_has_done_is_told(
+    waits: Callable[[SparkDatabase], object], connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waited for ever."""
+    monkeypatch.setattr(Folder, "local_path", None)  # no lock is seen
+    first = connect(tmp_path)
+    first.start()
+    query = query_of(first)
+
+    def sleepy() -> None:
+        monkeypatch.setattr(query, "exception", lambda: None)
+        monkeypatch.setattr(query, "processAllAvailable", lambda: None)
+        connect(tmp_path).run()
+
+    monkeypatch.setattr(query, "exception", sleepy)
+    monkeypatch.setattr(query, "processAllAvailable", sleepy)
+    with pytest.raises(SashError, match="has taken over the checkpoint"):
+        waits(first)

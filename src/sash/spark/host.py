@@ -239,6 +239,7 @@ class SparkHost:
             time.sleep(LOOK_EVERY + MARGIN)  # until the files that are there now have been seen
         with self._explained():
             self._query.processAllAvailable()
+            self.ledger.fence()  # a query without a batch has not noticed that another driver had them
 
     def advance(self, now: int, stream: str = "") -> None:
         """Time moves on, without rows: that of a stream, or of all."""
@@ -474,9 +475,10 @@ class SparkHost:
             self._adopted.notify_all()
 
     def _wait_for(self, number: int) -> None:
-        """Until a version of the job has run."""
+        """Until a version of the job has run, here and not at another driver's."""
         with self._explained():
             while self._number < number:
+                self.ledger.fence()
                 query = self._query
                 if query is None or (failure := query.exception()) is not None:
                     raise failure if query is not None and failure is not None else SashError("the query was stopped")

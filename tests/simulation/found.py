@@ -17,5 +17,7 @@ FOUND: dict[int, str] = {
     200767: "a driver that slept before it emptied the outputs removed a file of the one that had taken over",
     310342: "a driver that slept before it claimed the checkpoint that it had made emptied the outputs of the one that ran it",
     320657: "a loss of power took the offsets of a batch out of Spark's log and left its commit, and rows were read twice",
+    322999: "a driver waited for ever for a batch that another one had done",
+    330509: "the store lost a claim without a word, and two drivers worked at once",
     400381: "a folder that somebody had made, and died before he brought its name to the disk, was lost with the power",
 }

@@ -39,6 +39,8 @@ def claim_epoch(checkpoint: SealedFolder, seen: int) -> int:
             " since this one connected",
             "connect again when it has ended, or give another folder",
         )
+    if newest_epoch(checkpoint) < number:  # the one before would go on beside this one, and never know
+        raise SashError(f"the store did not keep the file {folder.place}/{_name(number)}", "see to the store, and start again")
     for old in _numbers(checkpoint):
         if old <= number - KEPT:
             folder.delete(_name(old))

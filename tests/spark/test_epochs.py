@@ -57,7 +57,7 @@ def test_two_that_connected_at_once_do_not_both_begin(checkpoint: SealedFolder) 
 def test_a_claim_that_the_store_has_lost_is_none(checkpoint: SealedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two drivers worked at once, and neither knew of the other."""
     monkeypatch.setattr(SealedFolder, "create", lambda *told: True)
-    with pytest.raises(SashError, match="did not keep the file .*epochs/00000001.json"):
+    with pytest.raises(SashError, match=r"did not keep the file .*epochs/00000001.json"):
         claim_epoch(checkpoint, NONE)
 
 

@@ -18,10 +18,11 @@ from sash.schema import END
 from sash.spark import planner as planning
 from sash.spark.checkpoint import make_checkpoint
 from sash.spark.folder import Folder
-from sash.spark.offsets import Offset, offset_of, packets_of, shares
+from sash.spark.offsets import Offset, offset_of, shares
 from sash.spark.planner import Planner
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
+from sash.spark.share_packets import packets_of
 
 
 @pytest.fixture

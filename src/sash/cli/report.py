@@ -58,8 +58,10 @@ def line(progress: Progress) -> str:
 
 
 def summary(progress: Progress) -> str:
+    has_more = progress.rows > progress.start_rows > 0
+    start = f"{progress.start_seconds:.1f} s until the first answer, then " if has_more else ""
     parts = [
-        f"{progress.rows:,} rows in {progress.seconds:.1f} s ({progress.rows_per_second:,.0f} rows/s)",
+        f"{progress.rows:,} rows in {progress.seconds:.1f} s ({start}{progress.rows_per_second:,.0f} rows/s)",
         f"{progress.changes:,} changes", f"state {progress.state_bytes / 1e6:.1f} MB",
     ]
     return ", ".join(parts)

@@ -20,21 +20,27 @@ class Progress:
     event_time: int | None = None
     state_bytes: int = 0
     is_end: bool = False
+    start_seconds: float = 0.0  # until the first answer, on Spark, where processes start; and the rows in it
+    start_rows: int = 0
 
     @property
     def rows_per_second(self) -> float:
-        return self.rows / self.seconds if self.seconds else 0.0
+        """After the first answer, if there is another."""
+        rows, seconds = self.rows - self.start_rows, self.seconds - self.start_seconds
+        if rows <= 0 or seconds <= 0:
+            rows, seconds = self.rows, self.seconds
+        return rows / seconds if seconds else 0.0
 
-    def after(
-        self, batch: int, batch_seconds: float, seconds: float, facts: Iterable[dict[str, int | None]]
-    ) -> Progress:
+    def after(self, batch: int, batch_seconds: float, facts: Iterable[dict[str, int | None]]) -> Progress:
         """Progress after one more batch, of which every shard of every level told its facts."""
         told = list(facts)
         greatest = [fact["greatest"] for fact in told if fact.get("greatest") is not None]
         times = [time for time in (self.event_time, *greatest) if time is not None]
         rows, late, dead = (_total(told, name) for name in ("rows", "late", "dead"))
+        start = (self.start_seconds, self.start_rows) if self.start_seconds else (batch_seconds, rows)
         return replace(
-            self, batch=batch, batch_seconds=batch_seconds, seconds=seconds, rows=self.rows + rows,
+            self, batch=batch, batch_seconds=batch_seconds, seconds=self.seconds + batch_seconds, rows=self.rows + rows,
+            start_seconds=start[0], start_rows=start[1],
             changes=self.changes + _total(told, "changes"), late=self.late + late, dead=self.dead + dead,
             event_time=max(times, default=None), state_bytes=_total(told, "state"), is_end=bool(_total(told, "end")),
         )

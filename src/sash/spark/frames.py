@@ -23,8 +23,9 @@ from sash.runtime.partitions import PARTITION, POSITION, named
 from sash.scalar.arrays import combined
 from sash.sources.convert import convert
 from sash.sources.result import ReadResult
-from sash.spark.offsets import is_stamped, sample
+from sash.spark.offsets import is_stamped
 from sash.spark.placed_frames import check_places, has_whole_pieces
+from sash.spark.share_packets import sample
 from sash.spark.source import SPARK_SCHEMA
 from sash.spark.wire import to_batches
 from sash.sql.syntax.text_positions import quoted

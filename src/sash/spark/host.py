@@ -123,7 +123,7 @@ class SparkHost:
         self._query: LastingQuery | None = None
         self._is_unsure = False  # whether a statement is on record
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
-        self._started = self._told = 0.0
+        self._told = 0.0  # when the query was begun, or its last batch ended
         self._idle = IdleRule(job.streams, 0)
         self._instants: dict[Time, Instants] = {}
         self._is_closed = False
@@ -532,7 +532,7 @@ class SparkHost:
         self._claim()
         self._resume()
         self.steering.begin()
-        self._started = self._told = time.monotonic()
+        self._told = time.monotonic()
         self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
         self._settings = replace(self._settings, kafka=self._kafka_streams())
         job, settings = self.steering.first, self._settings
@@ -582,7 +582,7 @@ class SparkHost:
             now, rows = time.monotonic(), self.progress.rows
             self._watch.saw(told, facts, now - self._told)
             self._warnings.hear(told, self.job.streams)
-            progress = self.progress.after(batch, now - self._told, now - self._started, facts)
+            progress = self.progress.after(batch, now - self._told, facts)
             self.ledger.take(batch, told, progress.event_time)
             self.progress = progress
             self._told = now

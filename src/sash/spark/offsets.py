@@ -12,14 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import pyarrow as pa
-
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Job
-from sash.runtime.observing import StreamObserver
-from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body, told_body
-from sash.runtime.packing import CHANGE, NO_DEAD, pack_split, to_everyone
-from sash.sources.read import read
 from sash.sources.splits import Place, Split
 from sash.spark.folder import Folder
 from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
@@ -28,8 +22,6 @@ TASK_ROWS = 100_000  # small splits are read together, up to so many rows
 TASK_SPLITS = 16
 SMALL_ROWS = 10_000  # a split of so few rows is not worth a task of its own
 TABLES = "tables"  # the folder of changes of tables
-NOT_FACTS = ("stream", "tables")  # of an event, what is told in other ways
-SAMPLE = "sample"  # the name of what tasks tell of the rows that they read
 
 
 @dataclass(frozen=True)
@@ -131,35 +123,6 @@ def shares(job: Job, offset: Offset) -> list[Share]:
         rows += placed.split.rows
     first = Share(tuple(groups[0]), _control(offset), offset.job)
     return [first, *(Share(tuple(group), job=offset.job) for group in groups[1:])]
-
-
-def packets_of(job: Job, share: Share, checkpoint: SealedFolder) -> Iterator[Packet]:
-    """Read and pack."""
-    observers: dict[str, StreamObserver] = {}
-    for order, event in enumerate(share.events):
-        facts = {key: value for key, value in event.items() if key not in NOT_FACTS}
-        yield from to_everyone(job, Cargo.CONTROL, event.get("stream", ""), order, facts_body(facts))
-        for table, file in event.get("tables", {}).items():
-            yield from _table_change(job, table, order, checkpoint.child(TABLES).demand(file))
-    for placed in share.splits:
-        stream = job.stream(placed.split.stream)
-        result = read(stream, placed.split)
-        observers.setdefault(stream.name, StreamObserver(stream)).saw(result.batch)
-        yield from pack_split(job, stream, placed.order, result.batch, result.dead, placed.arrival)
-    yield from map(sample, observers.values())
-
-
-def sample(seen: StreamObserver) -> Packet:
-    """What the rows of a stream look like, for the driver."""
-    return Packet(OUTSIDE, 0, Cargo.FACTS, SAMPLE, -1, 0, told_body({"stream": seen.spec.name, **seen.packed()}))
-
-
-def _table_change(job: Job, table: str, order: int, data: pa.Buffer) -> Iterator[Packet]:
-    """A change of a table, or all its rows; of one that nobody reads, nothing."""
-    stream = next((stream for stream in job.streams if stream.name == table), None)
-    if stream is not None:
-        with pa.ipc.open_stream(data) as reader:
-            yield from pack_split(job, stream, CHANGE + order, reader.read_next_batch(), NO_DEAD, None)
 
 
 def _control(offset: Offset) -> tuple[dict[str, Any], ...]:

@@ -15,12 +15,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from sash.errors import SashError
+from sash.spark.class_archive import java_options
 from sash.spark.own_folder import log_file
+from sash.spark.spark_home import light_home
 
 OLDEST_JAVA = 17
 TRIES = 4  # of a task, as on clusters
 USUAL_FOLDERS = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/opt", "/Library/Java/JavaVirtualMachines")
 
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -31,7 +34,7 @@ CONFIGURATION = {
     "spark.sql.ui.retainedExecutions": "20",
     "spark.driver.memory": "2g",
     # The work is done in Python: Java that starts fast and leaves the cores alone is worth more than Java that peaks.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.shuffle.compress": "false",  # a shuffle here does not leave the machine
@@ -48,14 +51,14 @@ def local_session(cores: str = "*") -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    _set_environment()
+    java = _set_environment()
     builder = SparkSession.builder.appName("sash").master(f"local[{cores if ',' in cores else f'{cores},{TRIES}'}]")
     for key, value in CONFIGURATION.items():
         builder = builder.config(key, value)
     log = log_file()
     try:
-        with _errors_into(log):
-            session = builder.getOrCreate()
+        with light_home(), _errors_into(log):
+            session = builder.config(JAVA_OPTIONS, f"{CONFIGURATION[JAVA_OPTIONS]} {java_options(java)}".strip()).getOrCreate()
         atexit.register(log.unlink, missing_ok=True)
         return session
     except Exception as failure:
@@ -76,10 +79,13 @@ def _errors_into(log: Path) -> Iterator[None]:
         os.close(saved)
 
 
-def _set_environment() -> None:
+def _set_environment() -> Path:
+    """The home of Java."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ["JAVA_HOME"] = str(find_java())
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java)
+    return java
 
 
 def find_java() -> Path:

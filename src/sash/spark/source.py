@@ -71,8 +71,8 @@ class SashReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from sash.spark.jobs import job_at
-        from sash.spark.offsets import packets_of
         from sash.spark.settings import from_text
+        from sash.spark.share_packets import packets_of
         from sash.spark.wire import to_batches
 
         first, settings = from_text(self._text)

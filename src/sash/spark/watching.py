@@ -22,8 +22,8 @@ from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import Cargo, Packet
 from sash.scalar.failures import Failures
 from sash.schema import SECOND
-from sash.spark.offsets import SAMPLE
 from sash.spark.shard_task import FIRST, GREATEST, LOST, METRICS
+from sash.spark.share_packets import SAMPLE
 from sash.spark.trials import shown
 
 

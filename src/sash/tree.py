@@ -1,4 +1,4 @@
-"""Walks over plans and specs: graphs of frozen nodes, in which a part that several others read is one object.
+"""Walks over plans, specs and expressions: graphs of frozen nodes, in which a part that several others read is one object.
 
 Nothing here recurses: a plan may be deeper than a stack.
 """
@@ -46,3 +46,25 @@ def rebuild(node: Node, change: Callable[[Any], Any]) -> Node:
     children = {name: child for name in CHILDREN if (child := getattr(node, name, None)) is not None}
     changed = {name: new for name, child in children.items() if (new := change(child)) is not child}
     return replace(node, **changed) if changed else node  # type: ignore[type-var]
+
+
+def transform(
+    node: Node,
+    change: Callable[[Node], Node | None],
+    steps: Callable[[Node], tuple[Node, ...]],
+    over: Callable[[Node, tuple[Node, ...]], Node],
+) -> Node:
+    """What becomes of a node, from above: `change` says it, or None: then it is the node `over` what becomes of its parts."""
+    found: dict[Node, Node] = {}
+
+    def unchanged(one: Node) -> tuple[Node, ...]:
+        if (new := change(one)) is None:
+            return steps(one)
+        found[one] = new
+        return ()
+
+    for one in from_below(node, unchanged):
+        if one not in found:
+            parts = steps(one)
+            found[one] = over(one, tuple(found[part] for part in parts)) if parts else one
+    return found[node]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 
-from sash.scalar.nodes import Call, Column, Expression, Literal
+from sash.scalar.nodes import Call, Column, Expression, Literal, Reference
 
 ColumnText = Callable[[Column], str]
 
@@ -62,6 +62,8 @@ def _text(expression: Expression, column: ColumnText) -> tuple[str, int]:
         return column(expression), _ATOM
     if isinstance(expression, Literal):
         return _literal(expression), _ATOM
+    if isinstance(expression, Reference):
+        return str(expression), _ATOM
     return _call(expression, column)
 
 

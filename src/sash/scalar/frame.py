@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sash.scalar.arrays import Mask, blank, combined
 from sash.scalar.failures import Failures
-from sash.scalar.nodes import Call, Column, Expression, Literal
+from sash.scalar.nodes import Call, Column, Expression, Literal, Reference, unfinished
 from sash.scalar.user_functions import UserFunction
 
 
@@ -36,6 +36,8 @@ class Frame:
             if expression.value is None or not self.length:
                 return pa.nulls(self.length, expression.type.arrow)
             return pa.repeat(pa.scalar(expression.value, expression.type.arrow), self.length)
+        if isinstance(expression, Reference):
+            raise unfinished(expression)
         if expression.user is not None:
             return self._user(expression, expression.user)
         result = combined(self.implementations[expression.function](self, expression))

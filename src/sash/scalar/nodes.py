@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sash.interned import Interned, remembered
 from sash.scalar.user_functions import UserFunction
 from sash.schema import Type
+from sash.tree import transform
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,20 @@ class Column(metaclass=Interned):
     """The value of the input's column at `index`."""
 
     index: int
+    type: Type
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Reference(metaclass=Interned):
+    """What stands for a value while a query is bound, until there is a column of it (`sql/bind/references.py`).
+
+    A finished plan has none; what reads expressions of plans raises `unfinished` where it finds one.
+    """
+
     type: Type
     name: str
 
@@ -56,7 +71,8 @@ class Call(metaclass=Interned):
         return f"{self.function}({', '.join(str(argument) for argument in self.arguments)})"
 
 
-Expression = Column | Literal | Call
+Leaf = Column | Reference
+Expression = Leaf | Literal | Call
 
 
 def _hashable(value: object) -> object:
@@ -76,22 +92,47 @@ def calls_within(expression: Expression) -> int:
     return 1 + max(map(calls_within, expression.arguments), default=0) if isinstance(expression, Call) else 0
 
 
-def columns(expression: Expression) -> Iterator[Column]:
-    """Every column that an expression reads, in order, with repetitions."""
-    if isinstance(expression, Column):
-        yield expression
-    elif isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from columns(argument)
-
-
-def remap(expression: Expression, places: dict[int, int]) -> Expression:
-    """The same expression over an input whose columns lie elsewhere; columns below zero are of no input yet, and stay."""
-    if isinstance(expression, Column):
-        if expression.index < 0:
-            return expression
-        return Column(places[expression.index], expression.type, expression.name)
+def leaves(expression: Expression) -> Iterator[Leaf]:
+    """Every column and every reference that an expression reads, in order, with repetitions."""
     if isinstance(expression, Call):
-        arguments = tuple(remap(argument, places) for argument in expression.arguments)
-        return replace(expression, arguments=arguments)
-    return expression
+        for argument in expression.arguments:
+            yield from leaves(argument)
+    elif not isinstance(expression, Literal):
+        yield expression
+
+
+def columns(expression: Expression) -> Iterator[Column]:
+    """Every column that an expression of a finished plan reads, in order, with repetitions."""
+    for leaf in leaves(expression):
+        if isinstance(leaf, Reference):
+            raise unfinished(leaf)
+        yield leaf
+
+
+def unfinished(reference: Reference) -> TypeError:
+    """What is raised for a reference where there can be columns only: a fault of the binder."""
+    return TypeError(f'{type(reference).__name__} "{reference}" has no column: the plan that it is in is not finished')
+
+
+def replaced(expression: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
+    """An expression with something else for some of its parts: `change` says what, or None to look at what a part is made of."""
+    return transform(expression, change, _arguments, _with_arguments)
+
+
+def remap(expression: Expression, places: Mapping[int, int]) -> Expression:
+    """The same expression over an input whose columns lie elsewhere."""
+
+    def moved(part: Expression) -> Expression | None:
+        if isinstance(part, Reference):
+            raise unfinished(part)
+        return Column(places[part.index], part.type, part.name) if isinstance(part, Column) else None
+
+    return replaced(expression, moved)
+
+
+def _arguments(expression: Expression) -> tuple[Expression, ...]:
+    return expression.arguments if isinstance(expression, Call) else ()
+
+
+def _with_arguments(expression: Expression, arguments: tuple[Expression, ...]) -> Expression:
+    return replace(expression, arguments=arguments) if isinstance(expression, Call) else expression

@@ -1,6 +1,6 @@
 """Aggregate calls, collected while the expressions around them are bound.
 
-A call becomes a column numbered after those of the inputs: `SUM(a) / COUNT(*)` is a division of two such columns.
+A call becomes a reference to its result: `SUM(a) / COUNT(*)` is a division of two such references.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sash.errors import SqlError
-from sash.scalar.nodes import Column, Expression
+from sash.scalar.nodes import Expression
 from sash.sql.bind import aggregate_functions
 from sash.sql.bind.aggregate_functions import bind_call
 from sash.sql.bind.aggregate_syntax import BoundCall, written
 from sash.sql.bind.outer_columns import inside, level_of, outside
 from sash.sql.bind.pair_statistics import STATISTICS
+from sash.sql.bind.references import AggregateResult
 from sash.sql.bind.scope import Binder
 from sash.sql.syntax.text_positions import fault
 
@@ -61,20 +62,19 @@ def is_known(node: exp.Expr) -> bool:
 class Aggregates:
     """The aggregate calls of a query; equal calls are one."""
 
-    def __init__(self, first: int) -> None:
-        self.first = first  # the number of the first call's column
+    def __init__(self) -> None:
         self.calls: list[BoundCall] = []
-        self.columns: list[Column] = []
+        self.results: list[AggregateResult] = []
 
-    def add(self, node: exp.Expr, binder: Binder) -> Column:
-        """The column of a call; `binder` binds its arguments."""
+    def add(self, node: exp.Expr, binder: Binder) -> AggregateResult:
+        """What stands for a call; `binder` binds its arguments."""
         given = written(node)
         if given.user is None and not aggregate_functions.is_aggregate(given.name):
             raise fault(node, f"FILTER and WITHIN GROUP need an aggregate; {given.name.upper()} is none")
         return self.add_bound(bind_call(given, binder), node)
 
-    def add_bound(self, call: BoundCall, node: exp.Expr) -> Column:
+    def add_bound(self, call: BoundCall, node: exp.Expr) -> AggregateResult:
         if call not in self.calls:
-            self.columns.append(Column(self.first + len(self.calls), call.type, str(node.sql(dialect="spark"))))
+            self.results.append(AggregateResult(call.type, str(node.sql(dialect="spark")), len(self.calls)))
             self.calls.append(call)
-        return self.columns[self.calls.index(call)]
+        return self.results[self.calls.index(call)]

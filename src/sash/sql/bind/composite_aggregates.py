@@ -14,15 +14,13 @@ from sash.plan.aggregates import AggregateCall, Function
 from sash.plan.nodes import Aggregate, Filter, Order, Plan, Project
 from sash.plan.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.scalar import build
-from sash.scalar.nodes import Column, Expression, Literal
+from sash.scalar.nodes import Expression, Leaf, Literal
 from sash.schema import BIGINT
 from sash.sql.bind import semi_and_outer_joins as matches
 from sash.sql.bind.aggregate_syntax import BoundCall
 from sash.sql.bind.joins import Part, with_columns
 from sash.sql.bind.projections import columns, project
-
-_NUMBERS = 1 << 39  # the columns of numbers begin here
-_RIGHT = 1 << 20
+from sash.sql.bind.references import AddedColumn, RightPlace, on_right
 
 
 def with_numbers(part: Part, keys: Sequence[Expression], calls: Sequence[BoundCall]) -> tuple[Part, list[BoundCall]]:
@@ -30,13 +28,13 @@ def with_numbers(part: Part, keys: Sequence[Expression], calls: Sequence[BoundCa
     found = []
     for place, call in enumerate(calls):
         if call.order:
-            number = Column(_NUMBERS + place, BIGINT, "number")
+            number = AddedColumn(BIGINT, "number", place)
             part, call = _numbered(part, keys, call, number), _by_number(call, number)
         found.append(call)
     return part, found
 
 
-def _numbered(part: Part, keys: Sequence[Expression], call: BoundCall, number: Column) -> Part:
+def _numbered(part: Part, keys: Sequence[Expression], call: BoundCall, number: AddedColumn) -> Part:
     assert call.argument is not None
     read = [*keys, *(each.expression for each in call.order), call.argument]
     part, places = with_columns(part, read)
@@ -44,10 +42,10 @@ def _numbered(part: Part, keys: Sequence[Expression], call: BoundCall, number: C
     order = (*(each.at(place) for each, place in zip(call.order, ordered, strict=True)), Order(places[-1]))
     numbers = OverCall(WindowFunction.ROW_NUMBER, Frame(Unit.RANGE, None, 0))
     plan = Over(part.plan, tuple(dict.fromkeys(partition)), order, (numbers,), ("number",))
-    return Part(plan, part.places | {number.index: part.width})
+    return Part(plan, part.places | {number: part.width})
 
 
-def _by_number(call: BoundCall, number: Column) -> BoundCall:
+def _by_number(call: BoundCall, number: AddedColumn) -> BoundCall:
     """Rows without a value have no number, and are left out."""
     assert call.argument is not None
     is_there = build.call("is_not_null", [call.argument])
@@ -58,15 +56,15 @@ def _by_number(call: BoundCall, number: Column) -> BoundCall:
 def with_modes(groups: Aggregate, modes: Sequence[tuple[int, AggregateCall]]) -> Plan:
     """Groups with a mode more at each of these places among their calls; both are over the same input."""
     part, width = Part(groups, {place: place for place in range(len(groups.schema))}), len(groups.keys)
-    shown: list[Expression] = list(columns(groups))
+    shown: list[Leaf] = list(columns(groups))
     for n, (place, call) in enumerate(modes, 1):
         found = _mode(groups.input, groups.keys, call)
-        right = Part(found, {n * _RIGHT + column: column for column in range(len(found.schema))})
-        theirs = [replace(column, index=n * _RIGHT + column.index) for column in columns(found)]
+        right = Part(found, {RightPlace(column, n): column for column in range(len(found.schema))})
+        theirs = [on_right(column, n) for column in columns(found)]
         ties = [build.call("null_safe_equal", pair) for pair in zip(columns(groups)[:width], theirs, strict=False)]
         part = (matches.left_outer if ties else matches.inner)(part, right, ties)
         shown.insert(width + place, theirs[-1])
-    return project(part.plan, [part.over(each) for each in shown], [each.name for each in shown if isinstance(each, Column)])
+    return project(part.plan, [part.over(each) for each in shown], [each.name for each in shown])
 
 
 def _mode(plan: Plan, keys: tuple[int, ...], call: AggregateCall) -> Plan:

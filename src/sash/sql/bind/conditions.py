@@ -9,7 +9,7 @@ from sqlglot import exp
 from sash.scalar import build
 from sash.scalar.evaluate import evaluate
 from sash.scalar.failures import Failures
-from sash.scalar.nodes import Call, Expression, Literal, columns
+from sash.scalar.nodes import Call, Expression, Literal, leaves
 from sash.schema import BOOLEAN
 from sash.sql.bind.now import reads_time
 from sash.sql.syntax.nesting import operands
@@ -52,7 +52,7 @@ def constant(expression: Expression) -> Literal | None:
     """The value of an expression that reads no column; one that fails has none."""
     if isinstance(expression, Literal):
         return expression
-    if any(columns(expression)) or reads_time(expression) or reads_groups(expression):
+    if any(leaves(expression)) or reads_time(expression) or reads_groups(expression):
         return None
     failures = Failures()
     (value,) = evaluate(expression, {}, 1, failures).to_pylist()

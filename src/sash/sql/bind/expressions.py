@@ -21,6 +21,7 @@ from sash.sql.bind.function_aliases import in_other_words
 from sash.sql.bind.lambdas import of_elements
 from sash.sql.bind.now import NOW
 from sash.sql.bind.pair_statistics import bind_statistic
+from sash.sql.bind.references import WindowResult
 from sash.sql.bind.scope import AggregateCollector, Scope
 from sash.sql.bind.support import not_yet
 from sash.sql.syntax.nesting import CHAINS, MOST_CALLS, operands
@@ -106,7 +107,7 @@ class ExpressionBinder:
         aggregates: AggregateCollector | None = None,
         aliases: Mapping[str, Expression] | None = None,
         prefers: Callable[[Column], bool] = lambda column: True,
-        numbered: Callable[[exp.Window], Column] | None = None,
+        numbered: Callable[[exp.Window], WindowResult] | None = None,
     ) -> None:
         self.scope = scope
         self.clause = clause

@@ -14,14 +14,15 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sash.plan.nodes import SingleRow
-from sash.scalar.nodes import Column, columns
+from sash.scalar.nodes import Column, Leaf, leaves
 from sash.sql.bind.as_of import AS_OF, AS_OF_LEFT
 from sash.sql.bind.context import Context
 from sash.sql.bind.inputs import BindQuery, bind_input, bind_stream
 from sash.sql.bind.join_conditions import join_conditions
 from sash.sql.bind.join_steps import INNER, KEEPS_LEFT, Joined, Step
 from sash.sql.bind.joins import Part
-from sash.sql.bind.outer_columns import inside, is_of, is_tied, reads
+from sash.sql.bind.outer_columns import inside, is_of, is_tied
+from sash.sql.bind.references import Key, OuterColumn, expressions_of
 from sash.sql.bind.scope import Input, Scope
 from sash.sql.bind.sequences import sequence
 from sash.sql.bind.support import not_yet, only
@@ -69,20 +70,25 @@ def _beside(left: Joined, right: Joined) -> Joined:
 def _alone(joined: Joined, before: Scope) -> Part:
     """Inputs that are joined before they meet others, which their conditions cannot name."""
     for step in joined.steps:
-        if step.node and any(column.index < before.width for part in step.conditions for column in columns(part)):
+        if step.node and any(_is_earlier(leaf, before) for part in step.conditions for leaf in leaves(part)):
             hint = "put the condition into WHERE"
             raise fault(step.node.args.get("on"), "this names an input that is joined later", hint)
-        if any(column.index < before.width for column in _read_by(step, before.level)):
+        if any(_is_earlier(leaf, before) for leaf in _read_by(step, before.level)):
             raise fault(step.node, "this LATERAL names an input that is joined later", "write the join without parentheses")
     return joined.part(())
 
 
-def _read_by(step: Step, level: int) -> Iterator[Column]:
+def _is_earlier(leaf: Leaf, before: Scope) -> bool:
+    """Whether this is a column of an input before some others, or of a query around."""
+    return isinstance(leaf, OuterColumn) or (isinstance(leaf, Column) and leaf.index < before.width)
+
+
+def _read_by(step: Step, level: int) -> Iterator[Leaf]:
     """The columns that a LATERAL step reads of the inputs around it."""
-    for expression in reads(step.part.plan):
-        for column in columns(expression):
-            if is_of(column, level):
-                yield from columns(inside(column, level))
+    for expression in expressions_of(step.part.plan):
+        for leaf in leaves(expression):
+            if is_of(leaf, level):
+                yield from leaves(inside(leaf, level))
 
 
 def _chain(
@@ -132,7 +138,7 @@ def _item(scope: Scope, node: exp.Expr, context: Context, bind_query: BindQuery)
     around = replace(context, outer=replace(scope, first=0)) if is_lateral else context
     item = bind_table_function(node, around) if is_function else bind_input(node, around, bind_query)
     wider = _widened(scope, item, node)
-    places = {column.index: place for place, column in enumerate(wider.columns(len(scope.inputs)))}
+    places: dict[Key, int] = {column.index: place for place, column in enumerate(wider.columns(len(scope.inputs)))}
     return wider, Part(wider.inputs[-1].plan, places)
 
 

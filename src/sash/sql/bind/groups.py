@@ -10,7 +10,7 @@ GROUPING SETS, ROLLUP and CUBE are the union of one aggregate for every set, wit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -18,7 +18,7 @@ from sash.errors import SqlError, choices
 from sash.plan.aggregates import Kept
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Aggregate, Plan, Project
-from sash.scalar.nodes import Call, Column, Expression, Literal, columns
+from sash.scalar.nodes import Call, Column, Expression, Literal, leaves, replaced, unfinished
 from sash.sql.bind import projections
 from sash.sql.bind.calls import Aggregates
 from sash.sql.bind.composite_aggregates import with_modes, with_numbers
@@ -27,9 +27,9 @@ from sash.sql.bind.expressions import ExpressionBinder
 from sash.sql.bind.items import Item
 from sash.sql.bind.joins import Part
 from sash.sql.bind.projections import rename, union
+from sash.sql.bind.references import AggregateResult, OuterColumn, SubqueryResult, WindowResult
 from sash.sql.bind.scope import Scope
 from sash.sql.bind.session_groups import with_sessions
-from sash.sql.bind.subquery_references import is_asked
 from sash.sql.syntax.text_positions import fault
 
 
@@ -47,31 +47,34 @@ class Groups:
 
     def over(self, expression: Expression, seen: dict[Column, exp.Expr]) -> Expression:
         """An expression over the inputs as one over the groups; what comes from elsewhere stays as it is."""
-        if expression in self.keys:
-            place = self.keys.index(expression)
-            return Column(place, expression.type, self.names[place])
-        if expression in self.marks:
-            return Column(len(self.names) + self.marks.index(expression), expression.type, GROUPING)
-        if isinstance(expression, Call):
-            arguments = tuple(self.over(argument, seen) for argument in expression.arguments)
-            return replace(expression, arguments=arguments)
-        if isinstance(expression, Literal):
-            return expression
-        if expression.index < 0 or is_asked(expression):
-            return expression
-        if expression.index < self.calls.first:
-            raise _ungrouped(expression, seen)
-        place = len(self.keys) + expression.index - self.calls.first
-        return Column(place, expression.type, self.names[place])
+        return replaced(expression, lambda part: self._column(part, seen))
+
+    def _column(self, part: Expression, seen: dict[Column, exp.Expr]) -> Expression | None:
+        if part in self.keys:
+            place = self.keys.index(part)
+        elif part in self.marks:
+            return Column(len(self.names) + self.marks.index(part), part.type, GROUPING)
+        elif isinstance(part, AggregateResult):
+            place = len(self.keys) + part.number
+        elif isinstance(part, Column):
+            raise _ungrouped(part, seen)
+        elif isinstance(part, Call | Literal | OuterColumn | SubqueryResult):
+            return None
+        else:
+            raise unfinished(part)
+        return Column(place, part.type, self.names[place])
 
 
-def group_keys(
-    nodes: Sequence[exp.Expr], scope: Scope, items: Sequence[Item], first_call: int
-) -> tuple[Expression, ...]:
+def group_keys(nodes: Sequence[exp.Expr], scope: Scope, items: Sequence[Item]) -> tuple[Expression, ...]:
     """What GROUP BY names: columns, expressions, places in the select list, or its aliases; one for every node."""
     aliases = {item.name.lower(): item.expression for item in items if item.has_alias}
     binder = ExpressionBinder(scope, "GROUP BY", aliases=aliases)
-    return tuple(_key(node, binder, items, first_call) for node in nodes)
+    return tuple(_key(node, binder, items) for node in nodes)
+
+
+def is_computed(expression: Expression) -> bool:
+    """Whether an expression reads what is computed of groups or over them."""
+    return any(isinstance(leaf, AggregateResult | WindowResult) for leaf in leaves(expression))
 
 
 def marks_of(expressions: Sequence[Expression], keys: Sequence[Expression]) -> tuple[Call, ...]:
@@ -106,7 +109,7 @@ def make_groups(
     keys: tuple[Expression, ...], calls: Aggregates, items: Sequence[Item], marks: tuple[Call, ...] = ()
 ) -> Groups:
     """Names come from the select list, where an item is just a key or a call."""
-    outputs = [*keys, *calls.columns]
+    outputs = [*keys, *calls.results]
     chosen = {item.expression: item.name for item in reversed(items)}
     names = tuple(chosen.get(output, expression_text(output)) for output in outputs)
     return Groups(keys, calls, names, marks)
@@ -154,11 +157,11 @@ def _left_out(mark: Call, keys: Sequence[Expression], chosen: frozenset[Expressi
     return Literal(bits, mark.type)
 
 
-def _key(node: exp.Expr, binder: ExpressionBinder, items: Sequence[Item], first_call: int) -> Expression:
+def _key(node: exp.Expr, binder: ExpressionBinder, items: Sequence[Item]) -> Expression:
     key = _ordinal(node, items)
     if key is None:
         key = binder.bind(node)
-    if any(column.index >= first_call and not is_asked(column) for column in columns(key)):
+    if is_computed(key):
         raise fault(node, "an aggregate is not allowed in GROUP BY")
     return key
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sash.plan.nodes import Minus, Plan, Scan, Window
-from sash.scalar.nodes import Column, Expression, columns
+from sash.scalar.nodes import Expression, leaves
 from sash.sql.bind import semi_and_outer_joins as matches
 from sash.sql.bind.as_of import AS_OF, AS_OF_LEFT, as_of
 from sash.sql.bind.joins import Late, Part, covers, is_from_outside, join_parts, match
 from sash.sql.bind.outer_columns import is_tied
+from sash.sql.bind.references import RightPlace, SubqueryResult, key_of
 from sash.sql.bind.scope import Scope
-from sash.sql.bind.subqueries import RIGHT, Subqueries
+from sash.sql.bind.subqueries import Subqueries
 from sash.sql.bind.subquery_references import Questions, asks
 from sash.sql.bind.table_functions import is_unnested, unnested
 from sash.sql.syntax.stream_syntax import MINUS
@@ -90,19 +91,19 @@ class Joined:
         left, right = (self._told(side, asking) for side in (left, right))
         how = _JOINS[step.kind]
         known = left.places.keys() | right.places.keys()
-        late = [c for c in conditions if any(each in asking and each.index not in known for each in columns(c))]
+        late = [c for c in conditions if any(each in asking and each not in known for each in leaves(c))]
         early = [condition for condition in conditions if condition not in late]
         joined = how(left, right, early, (lambda pairs: self._subqueries.kept(pairs, late)) if late else None)
-        return replace(joined, places={number: at for number, at in joined.places.items() if number < RIGHT})
+        return replace(joined, places={key: at for key, at in joined.places.items() if not isinstance(key, RightPlace)})
 
     def _unnested(self, left: Part, step: Step) -> Part:
         found = unnested(left, step.part, self._questions.level, is_outer=step.kind == "LEFT")
         assert found is not None
         return self._met([found], step.conditions if step.kind == INNER else ())
 
-    def _told(self, side: Part, asking: Sequence[Column]) -> Part:
+    def _told(self, side: Part, asking: Sequence[SubqueryResult]) -> Part:
         """A side of a join with the subqueries of the condition that need nothing of the other."""
-        own = [column for column in asking if {part.index for part in self._questions.needs(column)} <= side.places.keys()]
+        own = [result for result in asking if {key_of(leaf) for leaf in self._questions.needs(result)} <= side.places.keys()]
         return self._subqueries.told(side, own)
 
     def _is_tied(self, step: Step) -> bool:
@@ -111,7 +112,7 @@ class Joined:
 
     def _beside(self, left: Part, step: Step) -> tuple[Part, list[Expression]]:
         tied, ties = self._subqueries.beside(left, step.part.plan)
-        places = {column: place + tied.shift for column, place in step.part.places.items()}
+        places = {key: place + tied.shift for key, place in step.part.places.items()}
         return Part(tied.plan, self._subqueries.numbered(tied.plan).places | places), ties
 
     @property

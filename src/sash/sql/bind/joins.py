@@ -13,12 +13,13 @@ from decimal import Decimal
 
 from sash.plan.nodes import Join, Plan, Project
 from sash.scalar import build
-from sash.scalar.nodes import Call, Column, Expression, Literal, columns, remap
+from sash.scalar.nodes import Call, Column, Expression, Literal, leaves
 from sash.schema import Kind, Type
 from sash.sql.bind import projections
 from sash.sql.bind.conditions import TRUE, conjunction
 from sash.sql.bind.numbering import filtered
 from sash.sql.bind.projections import cut
+from sash.sql.bind.references import Key, OuterColumn, key_of, placed
 
 Pair = tuple[Expression, Expression]
 
@@ -39,7 +40,7 @@ class Part:
     """Some inputs joined; `places` tells where the columns of the query lie in the plan's output."""
 
     plan: Plan
-    places: dict[int, int]
+    places: dict[Key, int]
 
     @property
     def width(self) -> int:
@@ -47,7 +48,7 @@ class Part:
 
     def over(self, expression: Expression) -> Expression:
         """An expression of the query as one over this part's output."""
-        return remap(expression, self.places)
+        return placed(expression, self.places)
 
     def covers(self, expression: Expression) -> bool:
         """Whether an expression reads columns, and all of them are here."""
@@ -60,20 +61,20 @@ class Part:
 Late = Callable[[Part], Part] | None  # what is demanded of pairs after they are made
 
 
-def covers(known: Set[int], expression: Expression) -> bool:
+def covers(known: Set[Key], expression: Expression) -> bool:
     """Whether an expression reads columns of inputs, and all of them are known."""
-    read = {column.index for column in columns(expression) if column.index >= 0}
+    read = {key_of(leaf) for leaf in leaves(expression) if not isinstance(leaf, OuterColumn)}
     return bool(read) and read <= known
 
 
 def is_fixed(expression: Expression) -> bool:
     """Whether an expression reads no column of an input."""
-    return all(column.index < 0 for column in columns(expression))
+    return all(isinstance(leaf, OuterColumn) for leaf in leaves(expression))
 
 
 def is_from_outside(expression: Expression) -> bool:
     """Whether it reads a column of the query around this one."""
-    return any(column.index < 0 for column in columns(expression))
+    return any(isinstance(leaf, OuterColumn) for leaf in leaves(expression))
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Match:
         """The inner join."""
         left, right = self.left.filtered(self.left_only), self.right.filtered(self.right_only)
         places = left.places | {column: place + left.width for column, place in right.places.items()}
-        rest = [remap(condition, places) for condition in self.residual]
+        rest = [placed(condition, places) for condition in self.residual]
         plan = Join(left.plan, right.plan, self.left_keys, self.right_keys, conjunction(rest) if rest else None)
         pairs = Part(plan, places)
         return pairs if self.late is None else replace(pairs, plan=cut(self.late(pairs).plan, 0, pairs.width))
@@ -106,10 +107,10 @@ def join_parts(parts: Sequence[Part], conditions: Sequence[Expression]) -> Part:
     """
     from_outside = [condition for condition in conditions if is_from_outside(condition)]
     waiting = [condition for condition in conditions if condition != TRUE and condition not in from_outside]
-    constant = [condition for condition in waiting if not any(columns(condition))]
-    leaves = [part.filtered([c for c in waiting if part.covers(c)]) for part in parts]
+    constant = [condition for condition in waiting if not any(leaves(condition))]
+    alone = [part.filtered([c for c in waiting if part.covers(c)]) for part in parts]
     waiting = [c for c in waiting if c not in constant and not any(part.covers(c) for part in parts)]
-    joined, rest = leaves[0].filtered(constant), leaves[1:]
+    joined, rest = alone[0].filtered(constant), alone[1:]
     while rest:
         right = next((part for part in rest if _has_key(joined, part, waiting)), rest[0])
         rest.remove(right)

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sash.plan.nodes import Filter, Plan, Project, Top
-from sash.scalar.nodes import Call, Column, Expression, Literal, columns, remap
+from sash.scalar.nodes import Call, Column, Expression, Literal, leaves
 from sash.schema import BIGINT
 from sash.sql.bind.conditions import FALSE, conjunction, parts_of
+from sash.sql.bind.references import Key, WindowResult, key_of, placed
 
 UNLIMITED = 2**63 - 1
-NUMBER = Column(1 << 40, BIGINT, "ROW_NUMBER()")  # stands for the number until it has a place
+NUMBER = WindowResult(BIGINT, "ROW_NUMBER()", 0)  # where it is the only window function
 
 _MIRRORED = {
     "less": "greater",
@@ -51,8 +52,8 @@ class Bounds:
         return replace(top, count=self.greatest - self.least + 1, offset=self.least - 1)
 
 
-def bounds(conditions: Sequence[Expression], number: int) -> tuple[Bounds, list[Expression]]:
-    """What conditions say about the column of the number, and those that say something else."""
+def bounds(conditions: Sequence[Expression], number: Key) -> tuple[Bounds, list[Expression]]:
+    """What conditions say about the number, and those that say something else."""
     found, rest = Bounds(), []
     for condition in parts_of(conditions):
         said = _comparison(condition, number)
@@ -76,27 +77,30 @@ def filtered(plan: Plan, conditions: Sequence[Expression]) -> Plan:
 def trimmed(plan: Plan, expressions: Sequence[Expression]) -> tuple[Plan, list[Expression]]:
     """A plan without its number, if these expressions over it do not read one; the expressions over that."""
     if isinstance(plan, Project) and isinstance(plan.input, Top) and plan.input.numbered is not None:
-        places = {n: part.index for n, part in enumerate(plan.expressions) if isinstance(part, Column)}
+        places: dict[Key, int] = {n: part.index for n, part in enumerate(plan.expressions) if isinstance(part, Column)}
         if len(places) == len(plan.expressions):
-            return trimmed(plan.input, [remap(expression, places) for expression in expressions])
+            return trimmed(plan.input, [placed(expression, places) for expression in expressions])
     if isinstance(plan, Top) and plan.numbered is not None:
         number = len(plan.schema) - 1
-        if all(column.index != number for expression in expressions for column in columns(expression)):
+        if all(key_of(leaf) != number for expression in expressions for leaf in leaves(expression)):
             return plan.input if plan.count == UNLIMITED else replace(plan, numbered=None), list(expressions)
     return plan, list(expressions)
 
 
-def _comparison(condition: Expression, number: int) -> tuple[str, int] | None:
+def _comparison(condition: Expression, number: Key) -> tuple[str, int] | None:
     """The comparison of the number with a constant, the number on the left."""
     if not isinstance(condition, Call) or condition.function not in _MIRRORED:
         return None
     one, other = condition.arguments
-    if isinstance(other, Column) and other.index == number:
+    if _is(other, number):
         return _comparison(Call(_MIRRORED[condition.function], (other, one), condition.type), number)
-    is_number = isinstance(one, Column) and one.index == number
-    if not (is_number and isinstance(other, Literal) and isinstance(other.value, int)):
+    if not (_is(one, number) and isinstance(other, Literal) and isinstance(other.value, int)):
         return None
     return condition.function, other.value
+
+
+def _is(expression: Expression, number: Key) -> bool:
+    return not isinstance(expression, Call | Literal) and key_of(expression) == number
 
 
 def _number(plan: Plan) -> int | None:

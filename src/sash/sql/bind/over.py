@@ -1,6 +1,6 @@
 """Window functions, collected while the expressions around them are bound.
 
-A function becomes a column with a number far above all others: `x - LAG(x) OVER (ORDER BY t)` is a difference of two columns.
+A function becomes a reference to its result: `x - LAG(x) OVER (ORDER BY t)` is a difference of a column and such a reference.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from sash.sql.bind.expressions import ExpressionBinder
 from sash.sql.bind.frames import bind_frame
 from sash.sql.bind.numbering import NUMBER
 from sash.sql.bind.ordering import Ordering, orderings
+from sash.sql.bind.references import WindowResult
 from sash.sql.bind.scope import Scope
 from sash.sql.bind.support import not_yet, only
 from sash.sql.syntax.text_positions import at, fault
 from sash.sql.user_code import user_code
 
-FIRST = NUMBER.index  # columns from here on are window functions
 _MOST = 2**31
 
 
@@ -88,16 +88,16 @@ class Overs:
         self._scope, self._aggregates, self._aliases = scope, aggregates, aliases
         self.seen: dict[Column, exp.Expr] = {}
         self.calls: list[BoundOver] = []
-        self.columns: list[Column] = []
+        self.results: list[WindowResult] = []
 
-    def add(self, node: exp.Window) -> Column:
+    def add(self, node: exp.Window) -> WindowResult:
         call = self._bound(node)
         if call not in self.calls:
             is_number = call.function is WindowFunction.ROW_NUMBER
             name = NUMBER.name if is_number else str(node.this.sql(dialect="spark"))
-            self.columns.append(Column(FIRST + len(self.calls), call.type, name))
+            self.results.append(WindowResult(call.type, name, len(self.calls)))
             self.calls.append(call)
-        return self.columns[self.calls.index(call)]
+        return self.results[self.calls.index(call)]
 
     def _bound(self, node: exp.Window) -> BoundOver:
         only(node, ("this", "partition_by", "order", "over", "spec"))

@@ -18,6 +18,7 @@ from sash.sql.bind.latent import stamp_latent
 from sash.sql.bind.now_rewrite import settle_time
 from sash.sql.bind.projections import rename
 from sash.sql.bind.query_start import begin_together
+from sash.sql.bind.references import finished
 from sash.sql.bind.select import bind_select
 from sash.sql.bind.set_operations import bind_set_operation
 from sash.sql.bind.support import not_yet, only
@@ -41,7 +42,7 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     with within(text):
         tree = expand_macros(query.tree, catalog)
         mark_user_code(tree, catalog)
-        plan = stamp_latent(_settled(bind_query(tree, Context(catalog, text)), tree))
+        plan = stamp_latent(_settled(finished(bind_query(tree, Context(catalog, text))), tree))
         plan = begin_together(plan, catalog)
         plan = _listed(plan, columns) if columns else _checked(plan, tree)
         return plan if query.emit is None else Emit(plan, query.emit)

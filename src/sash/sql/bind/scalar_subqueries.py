@@ -19,6 +19,7 @@ from sash.sql.bind import semi_and_outer_joins as matches
 from sash.sql.bind.joins import Part, match, with_columns
 from sash.sql.bind.outer_columns import is_tied, substituted
 from sash.sql.bind.projections import columns
+from sash.sql.bind.references import SubqueryResult
 from sash.sql.bind.unnest import Tied, over_no_rows, shifted
 
 
@@ -35,33 +36,33 @@ class Unnester(Protocol):
     def moved(self, expression: Expression, by: int) -> Expression: ...
 
 
-def told(subqueries: Unnester, part: Part, column: Column, plan: Plan) -> Part:
+def told(subqueries: Unnester, part: Part, result: SubqueryResult, plan: Plan) -> Part:
     """The rows of a part with the value of a subquery in a last column."""
     level = subqueries.level
     if not is_tied(plan, level):
         single, value = (plan, columns(plan)[0]) if has_one_row(plan) else _counted(Tied(plan, ()))
-        return _joined(subqueries, part, column, (Tied(single, ()), []), value, is_always=True)
+        return _joined(subqueries, part, result, (Tied(single, ()), []), value, is_always=True)
     above, value = _below_projections(plan)
     if isinstance(above, Aggregate) and not above.keys and is_tied(above.input, level):
-        return _grouped(subqueries, part, column, above, value)
+        return _grouped(subqueries, part, result, above, value)
     tied, ties = subqueries.beside(part, plan)
     if has_one_row(plan, or_none=True):
-        return _joined(subqueries, part, column, (tied, ties), columns(plan)[0], is_always=False)
+        return _joined(subqueries, part, result, (tied, ties), columns(plan)[0], is_always=False)
     single, counted = _counted(tied)
-    return _joined(subqueries, part, column, (replace(tied, plan=single), ties), counted, is_always=False)
+    return _joined(subqueries, part, result, (replace(tied, plan=single), ties), counted, is_always=False)
 
 
-def _grouped(subqueries: Unnester, part: Part, column: Column, plan: Aggregate, value: Expression) -> Part:
+def _grouped(subqueries: Unnester, part: Part, result: SubqueryResult, plan: Aggregate, value: Expression) -> Part:
     below, ties = subqueries.beside(part, plan.input)
     calls = tuple(shifted(call, below.shift) for call in plan.calls)
     names = (*below.plan.schema.names[: below.shift], *plan.names)
     groups = replace(below, plan=Aggregate(below.plan, tuple(range(below.shift)), calls, names))
-    shown = substituted(value, lambda found: found if found.index < 0 else over_no_rows(plan.calls[found.index], found))
-    return _joined(subqueries, part, column, (groups, ties), shown, is_always=False)
+    shown = substituted(value, lambda leaf: over_no_rows(plan.calls[leaf.index], leaf) if isinstance(leaf, Column) else leaf)
+    return _joined(subqueries, part, result, (groups, ties), shown, is_always=False)
 
 
 def _joined(
-    subqueries: Unnester, part: Part, column: Column, found: tuple[Tied, Sequence[Expression]], value: Expression,
+    subqueries: Unnester, part: Part, result: SubqueryResult, found: tuple[Tied, Sequence[Expression]], value: Expression,
     is_always: bool,
 ) -> Part:  # fmt: skip
     """A part with the value, an expression over what was unnested; `is_always`: there is one row for every row."""
@@ -69,8 +70,8 @@ def _joined(
     right = subqueries.numbered(tied.plan)
     wide = match(part, right, ties).pairs() if is_always else matches.left_outer(part, right, ties)
     wide, (place,) = with_columns(wide, [subqueries.moved(value, tied.shift)])
-    kept = {number: where for number, where in wide.places.items() if number in part.places}
-    return Part(wide.plan, kept | {column.index: place})
+    kept = {key: where for key, where in wide.places.items() if key in part.places}
+    return Part(wide.plan, kept | {result: place})
 
 
 def _counted(tied: Tied) -> tuple[Plan, Expression]:
@@ -89,7 +90,7 @@ def _below_projections(plan: Plan) -> tuple[Plan, Expression]:
     value: Expression = columns(plan)[0]
     while isinstance(plan, Project):
         shown = plan.expressions
-        value = substituted(value, lambda c, shown=shown: c if c.index < 0 else shown[c.index])  # type: ignore[misc]
+        value = substituted(value, lambda leaf, shown=shown: shown[leaf.index] if isinstance(leaf, Column) else leaf)  # type: ignore[misc]
         plan = plan.input
     return plan, value
 

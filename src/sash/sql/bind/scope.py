@@ -21,6 +21,7 @@ from sash.scalar import build
 from sash.scalar.nodes import Column, Expression
 from sash.sql.bind.aggregate_syntax import BoundCall
 from sash.sql.bind.outer_columns import outside, substituted
+from sash.sql.bind.references import AggregateResult
 from sash.sql.syntax.text_positions import Name, fault, name_of
 
 
@@ -49,15 +50,15 @@ class Binder(Protocol):
 
 
 class AggregateCollector(Protocol):
-    """The aggregates of a query, each of which becomes a column."""
+    """The aggregates of a query, each of which becomes a reference."""
 
-    def add(self, node: exp.Expr, binder: Binder) -> Column: ...
+    def add(self, node: exp.Expr, binder: Binder) -> AggregateResult: ...
 
-    def add_bound(self, call: BoundCall, node: exp.Expr) -> Column: ...
+    def add_bound(self, call: BoundCall, node: exp.Expr) -> AggregateResult: ...
 
 
 class SubqueryCollector(Protocol):
-    """The subqueries in the expressions of a query, each of which becomes a column."""
+    """The subqueries in the expressions of a query, each of which becomes a reference."""
 
     def add(self, node: exp.Expr, binder: Binder) -> Expression: ...
 
@@ -178,7 +179,7 @@ class Scope:
             return None
         column = around.resolve(node)
         meant = column if node.table else around.shown(column)
-        return substituted(meant, lambda part: outside(part, around.level))
+        return substituted(meant, lambda part: outside(part, around.level) if isinstance(part, Column) else part)
 
     def around(self, qualifier: str) -> Scope:
         """The nearest query that has an input of a name; this one if none has."""

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sash.plan.nodes import Plan
 from sash.plan.over import WindowFunction
-from sash.scalar.nodes import Column, Expression, columns
+from sash.scalar.nodes import Column, Expression
 from sash.sql.bind.calls import Aggregates
 from sash.sql.bind.conditions import conjuncts
 from sash.sql.bind.context import Context
@@ -17,7 +17,7 @@ from sash.sql.bind.distinct_on import write_out_distinct_on
 from sash.sql.bind.expressions import ExpressionBinder
 from sash.sql.bind.from_clause import bind_from
 from sash.sql.bind.grouping_sets import Grouping, grouping, is_all
-from sash.sql.bind.groups import Groups, aggregate, aggregate_sets, group_keys, make_groups, marks_of, outside_keys
+from sash.sql.bind.groups import Groups, aggregate, aggregate_sets, group_keys, is_computed, make_groups, marks_of, outside_keys
 from sash.sql.bind.inputs import BindQuery
 from sash.sql.bind.items import bind_items
 from sash.sql.bind.join_steps import Joined
@@ -30,7 +30,7 @@ from sash.sql.bind.over import Overs
 from sash.sql.bind.projections import distinct
 from sash.sql.bind.scope import Scope
 from sash.sql.bind.subqueries import Subqueries
-from sash.sql.bind.subquery_references import Questions, asks, is_asked
+from sash.sql.bind.subquery_references import Questions, asks
 from sash.sql.bind.support import only
 from sash.sql.bind.table_functions import take_out_of_items
 from sash.sql.bind.time_groups import write_out_time_groups
@@ -65,7 +65,7 @@ class _Select:
         self.scope: Scope = joined.scope
         self.subqueries = subqueries
         self.where = _conditions(node.args.get("where"), ExpressionBinder(self.scope, "WHERE"))
-        self.calls = Aggregates(self.scope.width)
+        self.calls = Aggregates()
         self.aliases: dict[str, Expression] = {}
         self.overs = Overs(self.scope, self.calls, self.aliases)
         self.binder = ExpressionBinder(self.scope, "SELECT", self.calls, self.aliases, numbered=self.overs.add)
@@ -108,7 +108,7 @@ class _Select:
 
     def _source(self) -> tuple[Plan, Over]:
         """What the select list reads, and how expressions over the inputs become expressions over that."""
-        if self.calls.columns or self.node.args.get("group") or self.node.args.get("having"):
+        if self.calls.results or self.node.args.get("group") or self.node.args.get("having"):
             return self._grouped()
         if marks_of(self._shown(), ()):
             raise fault(self.node, "GROUPING tells about groups, and there are none", "add GROUP BY")
@@ -130,7 +130,7 @@ class _Select:
     def _grouped(self) -> tuple[Plan, Over]:
         sets = grouping(self.node.args.get("group"))
         is_every = is_all(self.node.args.get("group"))
-        named = self._keys() if is_every else group_keys(sets.nodes, self.scope, self.items, self.calls.first)
+        named = self._keys() if is_every else group_keys(sets.nodes, self.scope, self.items)
         keys = tuple(dict.fromkeys(named))
         binder = self._clause("HAVING", lambda column: column in keys)
         having = _conditions(self.node.args.get("having"), binder)
@@ -154,11 +154,7 @@ class _Select:
 
     def _keys(self) -> tuple[Expression, ...]:
         """What GROUP BY ALL names: the items without an aggregate or window function."""
-        return tuple(item.expression for item in self.items if not self._is_made(item.expression))
-
-    def _is_made(self, expression: Expression) -> bool:
-        calls = (column for column in columns(expression) if column.index >= self.calls.first and not is_asked(column))
-        return has_window(expression) or any(calls)
+        return tuple(item.expression for item in self.items if not is_computed(item.expression))
 
     def _clause(self, name: str, prefers: Callable[[Column], bool] = lambda column: False) -> ExpressionBinder:
         """A binder for a clause that may use aliases, aggregates and numbers."""
@@ -177,7 +173,7 @@ class _Select:
 
     def _bounds(self) -> Bounds | None:
         """The numbers that QUALIFY lets through, if it says nothing else."""
-        found, rest = bounds(self.qualify, NUMBER.index)
+        found, rest = bounds(self.qualify, NUMBER)
         return None if rest or (self.qualify and found.greatest == UNLIMITED) else found
 
 

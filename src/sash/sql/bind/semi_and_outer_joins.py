@@ -19,6 +19,7 @@ from sash.scalar.nodes import Expression, Literal
 from sash.schema import BOOLEAN, INT, Schema
 from sash.sql.bind.joins import Late, Match, Part, match
 from sash.sql.bind.projections import columns, cut, distinct, project
+from sash.sql.bind.references import Key
 
 _TOLD = ((Combination.SEMI, True), (Combination.ANTI, False))
 
@@ -67,7 +68,7 @@ def not_any(left: Part, right: Part, pairs: Sequence[Pair], others: Sequence[Exp
     return _combined(found.left, _doubtful(found, right, pairs, others), Combination.ANTI)
 
 
-def exists_value(left: Part, right: Part, conditions: Sequence[Expression], column: int) -> Part:
+def exists_value(left: Part, right: Part, conditions: Sequence[Expression], column: Key) -> Part:
     """The left rows, with one more column that tells whether they have a match."""
     found = match(left, right, conditions)
     matched = _matched(found, found.left.width)
@@ -75,7 +76,7 @@ def exists_value(left: Part, right: Part, conditions: Sequence[Expression], colu
     return _told(parts, column)
 
 
-def any_value(left: Part, right: Part, pairs: Sequence[Pair], others: Sequence[Expression], column: int) -> Part:
+def any_value(left: Part, right: Part, pairs: Sequence[Pair], others: Sequence[Expression], column: Key) -> Part:
     """The left rows, with the value of `values = ANY (choices)`: NULL if nothing compares so but something might."""
     found = match(left, right, [*(pair.condition for pair in pairs), *others])
     matched = _matched(found, found.left.width)
@@ -142,7 +143,7 @@ def _doubtful(found: Match, right: Part, pairs: Sequence[Pair], others: Sequence
     return doubtful
 
 
-def _told(parts: Sequence[tuple[Part, bool | None]], column: int) -> Part:
+def _told(parts: Sequence[tuple[Part, bool | None]], column: Key) -> Part:
     """All of these rows, each with its value in a last column."""
     plans: list[Plan] = [
         Project(part.plan, (*columns(part.plan), Literal(value, BOOLEAN)), (*part.plan.schema.names, "found"))

@@ -12,12 +12,13 @@ from sqlglot import exp
 
 from sash.plan import nodes
 from sash.plan.nodes import Stream
-from sash.scalar.nodes import Column, Expression, remap
+from sash.scalar.nodes import Column, Expression
 from sash.sql.bind.conditions import conjunction, conjuncts
 from sash.sql.bind.context import Context
 from sash.sql.bind.expressions import ExpressionBinder
 from sash.sql.bind.inputs import windowed
 from sash.sql.bind.joins import Part, match
+from sash.sql.bind.references import Key, placed
 from sash.sql.bind.scope import Input, Scope
 from sash.sql.bind.support import only
 from sash.sql.syntax.stream_syntax import pairing_of, window_of, within_of
@@ -45,7 +46,7 @@ def _pair(scope: Scope, first: int, place: int, left: Stream, join: exp.Join) ->
     found = match(before, after, keys)
     width = len(left.schema)
     places = before.places | {column: width + n for column, n in after.places.items()}
-    rest = [remap(condition, places) for condition in conditions if condition not in keys]
+    rest = [placed(condition, places) for condition in conditions if condition not in keys]
     residual = conjunction(rest) if rest else None
     pairing, within = pairing_of(join), within_of(join)
     return nodes.Sequence(left, right, found.left_keys, found.right_keys, pairing, within, residual)
@@ -63,7 +64,7 @@ def _conditions(scope: Scope, join: exp.Join) -> list[Expression]:
     return [] if on is None else [binder.condition(part) for part in conjuncts(on)]
 
 
-def _places(scope: Scope, first: int, last: int) -> dict[int, int]:
+def _places(scope: Scope, first: int, last: int) -> dict[Key, int]:
     found: list[Column] = [c for place in range(first, last + 1) for c in scope.columns(place)]
     return {column.index: n for n, column in enumerate(found)}
 

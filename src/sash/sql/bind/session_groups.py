@@ -21,12 +21,11 @@ from sash.plan.nodes import Order, Project
 from sash.plan.over import Frame, Over, OverCall, Unit, WindowFunction
 from sash.scalar import build
 from sash.scalar.functions.instants import SESSION_END, SESSION_START
-from sash.scalar.nodes import Call, Column, Expression, Literal
+from sash.scalar.nodes import Call, Expression, Literal
 from sash.schema import BIGINT
 from sash.sql.bind.joins import Part, with_columns
 from sash.sql.bind.projections import columns
-
-_BOUNDS = 1 << 41  # the columns of starts and ends begin here
+from sash.sql.bind.references import AddedColumn
 
 
 def with_sessions(part: Part, keys: Sequence[Expression]) -> tuple[Part, tuple[Expression, ...]]:
@@ -36,11 +35,14 @@ def with_sessions(part: Part, keys: Sequence[Expression]) -> tuple[Part, tuple[E
         return part, tuple(keys)
     if len({session.arguments for session in sessions}) > 1:
         raise SqlError("SESSION_WINDOW stands once in a GROUP BY", "join queries that have one each")
-    found: dict[Expression, Expression] = {
-        session: Column(_BOUNDS + (session.function == SESSION_END), session.type, session.function) for session in sessions
+    ends = {session: int(session.function == SESSION_END) for session in sessions}
+    found: dict[Expression, AddedColumn] = {
+        session: AddedColumn(session.type, session.function, is_end) for session, is_end in ends.items()
     }
     others = [key for key in keys if key not in found]
-    return _bounded(part, others, *sessions[0].arguments), tuple(found.get(key, key) for key in keys)
+    wide = _bounded(part, others, *sessions[0].arguments)
+    bounds = {found[session]: wide.width - 2 + is_end for session, is_end in ends.items()}
+    return Part(wide.plan, wide.places | bounds), tuple(found.get(key, key) for key in keys)
 
 
 def _bounded(part: Part, others: Sequence[Expression], ts: Expression, gap: Expression) -> Part:
@@ -63,8 +65,7 @@ def _bounded(part: Part, others: Sequence[Expression], ts: Expression, gap: Expr
     )
     ranged = Over(marked, keys, order, bounds, ("start", "end"))
     shown = [build.call("timestamp_micros", [column]) for column in columns(ranged)[width + 2 :]]
-    plan = Project(ranged, (*own, *shown), (*names, "start", "end"))
-    return Part(plan, part.places | {_BOUNDS: width, _BOUNDS + 1: width + 1})
+    return Part(Project(ranged, (*own, *shown), (*names, "start", "end")), part.places)
 
 
 def _if_far(distance: Expression, gap: Expression, value: Expression) -> Expression:

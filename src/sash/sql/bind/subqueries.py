@@ -16,19 +16,18 @@ from dataclasses import dataclass, replace
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Aggregate, Filter, Plan, Project
 from sash.scalar import build
-from sash.scalar.nodes import Call, Column, Expression, Literal
+from sash.scalar.nodes import Call, Column, Expression, replaced
 from sash.sql.bind import scalar_subqueries as only_rows
 from sash.sql.bind import semi_and_outer_joins as matches
 from sash.sql.bind.conditions import parts_of
 from sash.sql.bind.joins import Part, match
-from sash.sql.bind.outer_columns import inside, is_tied, substituted, variables
+from sash.sql.bind.outer_columns import inside, is_tied, is_variable, substituted
 from sash.sql.bind.projections import columns as columns_of
 from sash.sql.bind.projections import distinct
-from sash.sql.bind.subquery_references import Asked, Questions, asks, is_asked
+from sash.sql.bind.references import RightPlace, SubqueryResult, on_right
+from sash.sql.bind.subquery_references import Asked, Questions, asks
 from sash.sql.bind.unnest import Tied, Unnesting
 from sash.sql.syntax.text_positions import at
-
-RIGHT = 1 << 38  # the numbers of a subquery's columns begin here
 
 Over = Callable[[Expression], Expression]
 
@@ -54,10 +53,10 @@ class Subqueries:
 
     def told(self, part: Part, expressions: Sequence[Expression]) -> Part:
         """The rows with a column for every subquery that expressions read."""
-        for column in self.questions.in_order(expressions):
-            if column.index not in part.places:
-                with at(self.questions.node(column)):
-                    part = self._told(part, column, self.questions.asked(column))
+        for result in self.questions.in_order(expressions):
+            if result not in part.places:
+                with at(self.questions.node(result)):
+                    part = self._told(part, result, self.questions.asked(result))
         return part
 
     @property
@@ -73,21 +72,21 @@ class Subqueries:
         """A condition on the one value of a subquery as that of a join, which may have a key of it."""
         asking = self.questions.in_order([condition])
         asked = self.questions.asked(asking[0])
-        if len(asking) > 1 or asking[0].index in part.places or not asked.is_scalar:
+        if len(asking) > 1 or asking[0] in part.places or not asked.is_scalar:
             return None
         if is_tied(asked.plan, self.level) or not only_rows.has_one_row(asked.plan):
             return None
-        return match(part, Part(asked.plan, {asking[0].index: 0}), [self.over(condition)]).pairs()
+        return match(part, Part(asked.plan, {asking[0]: 0}), [self.over(condition)]).pairs()
 
     def _kept(self, part: Part, condition: Expression, is_negated: bool) -> Part:
         if isinstance(condition, Call) and condition.function == "not":
             return self._kept(part, condition.arguments[0], not is_negated)
-        asked = self.questions.asked(condition) if isinstance(condition, Column) and is_asked(condition) else None
+        asked = self.questions.asked(condition) if isinstance(condition, SubqueryResult) else None
         if asked is None or asked.is_scalar:
             part = self.told(part, [condition])
             whole = build.call("not", [condition]) if is_negated else condition
             return part.filtered([self.over(whole)])
-        assert isinstance(condition, Column)
+        assert isinstance(condition, SubqueryResult)
         with at(self.questions.node(condition)):
             part = self.told(part, asked.values)
             right, conditions, pairs = self._right(part, asked)
@@ -97,13 +96,13 @@ class Subqueries:
                 return matches.not_any(part, right, pairs, conditions)
             return matches.semi(part, right, [*(pair.condition for pair in pairs), *conditions])
 
-    def _told(self, part: Part, column: Column, asked: Asked) -> Part:
+    def _told(self, part: Part, result: SubqueryResult, asked: Asked) -> Part:
         if asked.is_scalar:
-            return only_rows.told(self, part, column, asked.plan)
+            return only_rows.told(self, part, result, asked.plan)
         right, conditions, pairs = self._right(part, asked)
         if asked.comparison == "exists":
-            return matches.exists_value(part, right, conditions, column.index)
-        return matches.any_value(part, right, pairs, conditions, column.index)
+            return matches.exists_value(part, right, conditions, result)
+        return matches.any_value(part, right, pairs, conditions, result)
 
     def _right(self, part: Part, asked: Asked) -> tuple[Part, list[Expression], list[matches.Pair]]:
         """A subquery as a part, what ties it to the rows around it, and what is compared."""
@@ -119,17 +118,17 @@ class Subqueries:
 
     def numbered(self, plan: Plan) -> Part:
         """A plan on the right side of a join."""
-        return Part(plan, {RIGHT + place: place for place in range(len(plan.schema))})
+        return Part(plan, {RightPlace(place): place for place in range(len(plan.schema))})
 
     def moved(self, expression: Expression, shift: int) -> Expression:
-        """From the numbers of a plan that was unnested to those of the join."""
-        if list(variables(expression, self.questions.level)) == [expression]:
-            return self._inside(expression)
-        if isinstance(expression, Call):
-            return replace(expression, arguments=tuple(self.moved(part, shift) for part in expression.arguments))
-        if isinstance(expression, Literal) or expression.index < 0:
-            return expression
-        return replace(expression, index=RIGHT + shift + expression.index)
+        """From the columns of a plan that was unnested to those of the join."""
+
+        def change(part: Expression) -> Expression | None:
+            if is_variable(part, self.level):
+                return self._inside(part)
+            return on_right(replace(part, index=shift + part.index)) if isinstance(part, Column) else None
+
+        return replaced(expression, change)
 
     def _inside(self, expression: Expression) -> Expression:
         return self.over(inside(expression, self.questions.level))
@@ -139,7 +138,7 @@ class Subqueries:
         return [
             build.call(
                 "equal" if variable in tied.solid else "null_safe_equal",
-                [self._inside(variable), replace(found[place], index=RIGHT + place)],
+                [self._inside(variable), on_right(found[place])],
             )
             for place, variable in enumerate(tied.variables)
         ]
@@ -163,7 +162,7 @@ def _peeled(plan: Plan, level: int) -> tuple[Plan, list[Expression], list[Expres
 
 
 def _over(expression: Expression, below: Sequence[Expression]) -> Expression:
-    return substituted(expression, lambda column: column if column.index < 0 else below[column.index])
+    return substituted(expression, lambda leaf: below[leaf.index] if isinstance(leaf, Column) else leaf)
 
 
 def _values(part: Part, expressions: Sequence[Expression]) -> Plan:

@@ -4,7 +4,7 @@
     x IN (SELECT ...), x < ANY (...)    is there a row that x compares with as asked? With several columns: (x, y) IN (...)
     (SELECT ...)                        the value of the only row
 
-Each becomes a column with a number of its own, which `subqueries.py` makes of the rows around it. Equal ones are one.
+Each becomes a reference to its result, of which `subqueries.py` makes a column of the rows around it. Equal ones are one.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from sqlglot import exp
 
 from sash.plan.nodes import Plan
 from sash.scalar import build
-from sash.scalar.nodes import Column, Expression, columns
+from sash.scalar.nodes import Expression, Leaf, leaves
 from sash.schema import BOOLEAN
 from sash.sql.bind.context import Context
 from sash.sql.bind.inputs import BindQuery
-from sash.sql.bind.outer_columns import inside, is_of, reads
-from sash.sql.bind.projections import columns as columns_of
+from sash.sql.bind.outer_columns import inside, is_of
+from sash.sql.bind.projections import columns
+from sash.sql.bind.references import SubqueryResult, expressions_of
 from sash.sql.bind.scope import Binder
 from sash.sql.syntax.text_positions import at, fault
 
-FIRST = 1 << 36  # the number of the first one's column
-_LAST = 1 << 37
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "equal",
     exp.NEQ: "not_equal",
@@ -58,13 +57,8 @@ class Asked:
         return self.comparison is None
 
 
-def is_asked(column: Column) -> bool:
-    """Whether a column is made of a subquery."""
-    return FIRST <= column.index < _LAST
-
-
 def asks(expression: Expression) -> bool:
-    return any(is_asked(column) for column in columns(expression))
+    return any(isinstance(leaf, SubqueryResult) for leaf in leaves(expression))
 
 
 class Questions:
@@ -80,43 +74,43 @@ class Questions:
     def add(self, node: exp.Expr, binder: Binder) -> Expression:
         """The value of a subquery, EXISTS, IN, ANY or ALL."""
         if isinstance(node, exp.Exists):
-            return self._column(Asked(self._plan(node.this, binder), "exists"), node, binder)
+            return self._result(Asked(self._plan(node.this, binder), "exists"), node)
         if isinstance(node, exp.In):
             return self._compared(node, node.this, "equal", node.args["query"], binder)
         if isinstance(node, exp.Subquery):
-            return self._column(Asked(self._single(node, binder), None), node, binder)
+            return self._result(Asked(self._single(node, binder), None), node)
         comparison, quantified = _COMPARISONS[type(node)], node.expression
         if isinstance(quantified, exp.Any):
             return self._compared(node, node.this, comparison, quantified.this, binder)
         opposite = self._compared(node, node.this, _OPPOSITES[comparison], quantified.this, binder)
         return binder.call(node, "not", [opposite])
 
-    def asked(self, column: Column) -> Asked:
-        return self._asked[column.index - FIRST]
+    def asked(self, result: SubqueryResult) -> Asked:
+        return self._asked[result.number]
 
-    def node(self, column: Column) -> exp.Expr:
-        return self._nodes[column.index - FIRST]
+    def node(self, result: SubqueryResult) -> exp.Expr:
+        return self._nodes[result.number]
 
-    def in_order(self, expressions: Sequence[Expression]) -> list[Column]:
+    def in_order(self, expressions: Sequence[Expression]) -> list[SubqueryResult]:
         """The subqueries that expressions read, each after those that it reads itself."""
-        found: dict[Column, None] = {}
+        found: dict[SubqueryResult, None] = {}
         for expression in expressions:
-            for column in columns(expression):
-                if is_asked(column):
-                    found |= dict.fromkeys(self.in_order(self.asked(column).values))
-                    found[column] = None
+            for leaf in leaves(expression):
+                if isinstance(leaf, SubqueryResult):
+                    found |= dict.fromkeys(self.in_order(self.asked(leaf).values))
+                    found[leaf] = None
         return list(found)
 
-    def needs(self, column: Column) -> Iterator[Column]:
-        """The columns of the query that a subquery reads."""
-        asked = self.asked(column)
+    def needs(self, result: SubqueryResult) -> Iterator[Leaf]:
+        """What a subquery reads of the query."""
+        asked = self.asked(result)
         for value in asked.values:
-            for part in columns(value):
-                yield from self.needs(part) if is_asked(part) else [part]
-        for expression in reads(asked.plan):
-            for part in columns(expression):
-                if is_of(part, self.level):
-                    yield from columns(inside(part, self.level))
+            for leaf in leaves(value):
+                yield from self.needs(leaf) if isinstance(leaf, SubqueryResult) else [leaf]
+        for expression in expressions_of(asked.plan):
+            for leaf in leaves(expression):
+                if is_of(leaf, self.level):
+                    yield from leaves(inside(leaf, self.level))
 
     def _plan(self, query: exp.Expr, binder: Binder) -> Plan:
         around = replace(binder.scope, aggregates=binder.aggregates)
@@ -142,16 +136,13 @@ class Questions:
             raise fault(node, "several values can be compared by = ANY or IN only")
         values = tuple(binder.bind(part) for part in nodes)
         with at(node):
-            for pair in zip(values, columns_of(plan), strict=True):
+            for pair in zip(values, columns(plan), strict=True):
                 build.call(comparison, pair)  # refuses types that cannot be compared
-        return self._column(Asked(plan, comparison, values), node, binder)
+        return self._result(Asked(plan, comparison, values), node)
 
-    def _column(self, asked: Asked, node: exp.Expr, binder: Binder) -> Column:
+    def _result(self, asked: Asked, node: exp.Expr) -> SubqueryResult:
         if asked not in self._asked:
             self._asked.append(asked)
             self._nodes.append(node)
-        place = self._asked.index(asked)
-        type_ = asked.plan.schema.types[0] if asked.is_scalar else BOOLEAN
-        column = Column(FIRST + place, type_, asked.plan.schema.names[0] if asked.is_scalar else "found")
-        binder.seen.setdefault(column, node)
-        return column
+        type_, name = (asked.plan.schema.types[0], asked.plan.schema.names[0]) if asked.is_scalar else (BOOLEAN, "found")
+        return SubqueryResult(type_, name, self._asked.index(asked))

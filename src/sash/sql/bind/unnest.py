@@ -27,17 +27,17 @@ from sash.plan.nodes import Aggregate, Combine, Filter, Join, Minus, Order, Plan
 from sash.plan.over import Over, OverCall, WindowFunction
 from sash.plan.unnest import Unnest
 from sash.scalar import build
-from sash.scalar.nodes import Call, Column, Expression, Literal, remap
+from sash.scalar.nodes import Call, Column, Expression, Leaf, Literal, replaced
 from sash.schema import BIGINT
 from sash.sql.bind import semi_and_outer_joins as matches
 from sash.sql.bind.conditions import parts_of
 from sash.sql.bind.joins import Part, match
 from sash.sql.bind.numbering import filtered
-from sash.sql.bind.outer_columns import is_of, is_tied, names, variables
+from sash.sql.bind.outer_columns import is_of, is_tied, is_variable, names, variables
 from sash.sql.bind.projections import columns, project
+from sash.sql.bind.references import RightColumn, RightPlace, on_right
 
 Variables = tuple[Expression, ...]
-_RIGHT = 1 << 20  # the numbers of a right side begin here
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,16 @@ class Tied:
 
     def over(self, expression: Expression, level: int) -> Expression:
         """An expression over the plan as it was."""
-        if expression in self.variables:
-            return columns(self.plan)[self.variables.index(expression)]
-        if isinstance(expression, Call):
-            return replace(expression, arguments=tuple(self.over(part, level) for part in expression.arguments))
-        if isinstance(expression, Literal):
-            return expression
-        assert not is_of(expression, level)
-        return remap(expression, {expression.index: expression.index + self.shift})
+
+        def change(part: Expression) -> Expression | None:
+            if part in self.variables:
+                return columns(self.plan)[self.variables.index(part)]
+            if isinstance(part, Column):
+                return replace(part, index=part.index + self.shift)
+            assert isinstance(part, Call | Literal) or not is_of(part, level)
+            return None
+
+        return replaced(expression, change)
 
 
 class Unnesting:
@@ -112,8 +114,8 @@ class Unnesting:
             return None
         one, other = condition.arguments
         for variable, value in ((one, other), (other, one)):
-            is_variable = list(variables(variable, self._level)) == [variable] and variable not in below.variables
-            if is_variable and not names(value, self._level):
+            is_new = is_variable(variable, self._level) and variable not in below.variables
+            if is_new and not names(value, self._level):
                 return self._column(below, variable, below.over(value, self._level), condition.function == "equal")
         return None
 
@@ -214,11 +216,11 @@ def over_no_rows(call: AggregateCall, value: Expression) -> Expression:
 
 
 def _joined(left: Tied, right: Tied, conditions: Sequence[Expression]) -> Tied:
-    """Both, where they are equal in the variables of both; `conditions` number the right columns from _RIGHT on."""
+    """Both, where they are equal in the variables of both; columns of the right in `conditions` are RightColumns."""
     found = match(_left(left.plan), _right_part(right.plan), [*_ties(left, right), *conditions]).pairs()
     own = [place for place, variable in enumerate(right.variables) if variable not in left.variables]
     kept = (*left.variables, *(right.variables[place] for place in own))
-    shown = [
+    shown: list[Leaf] = [
         *columns(left.plan)[: left.shift], *(_right(right.plan, place) for place in own),
         *columns(left.plan)[left.shift :], *_rights(right.plan)[right.shift :],
     ]  # fmt: skip
@@ -249,15 +251,15 @@ def _left(plan: Plan) -> Part:
 
 
 def _right_part(plan: Plan) -> Part:
-    return Part(plan, {_RIGHT + place: place for place in range(len(plan.schema))})
+    return Part(plan, {RightPlace(place): place for place in range(len(plan.schema))})
 
 
-def _right(plan: Plan, place: int) -> Column:
+def _right(plan: Plan, place: int) -> RightColumn:
     return _rights(plan)[place]
 
 
-def _rights(plan: Plan) -> list[Column]:
-    return [Column(_RIGHT + column.index, column.type, column.name) for column in columns(plan)]
+def _rights(plan: Plan) -> list[RightColumn]:
+    return [on_right(column) for column in columns(plan)]
 
 
 def _name(variable: Expression) -> str:

@@ -11,28 +11,24 @@ that are equal in all of it cannot be told apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Order, Plan, Project
 from sash.plan.over import Over
-from sash.scalar.nodes import Call, Column, Expression, Literal, columns
-from sash.sql.bind.over import FIRST, BoundOver, Overs
+from sash.scalar.nodes import Call, Column, Expression, Literal, leaves, replaced
+from sash.sql.bind.over import BoundOver, Overs
+from sash.sql.bind.references import WindowResult
 
 Change = Callable[[Expression], Expression]
 
 
 def has_window(expression: Expression) -> bool:
-    return any(column.index >= FIRST for column in columns(expression))
+    return any(isinstance(leaf, WindowResult) for leaf in leaves(expression))
 
 
 def around_windows(expression: Expression, change: Change) -> Expression:
     """An expression with all but its window functions changed."""
-    if not has_window(expression):
-        return change(expression)
-    if isinstance(expression, Call):
-        return replace(expression, arguments=tuple(around_windows(part, change) for part in expression.arguments))
-    return expression
+    return replaced(expression, lambda part: None if has_window(part) else change(part))
 
 
 def with_windows(
@@ -49,23 +45,22 @@ def with_windows(
     base = list(dict.fromkeys([*plain, *parts, *(part for call in calls for part in call.expressions)]))
     places = {part: place for place, part in enumerate(base)}
     wide: Plan = Project(plan, tuple(base), tuple(expression_text(part) for part in base))
-    found: dict[Column, Column] = {}
+    found: dict[WindowResult, Column] = {}
     for partition, order in dict.fromkeys((call.partition, call.order) for call in calls):
         group = [n for n, call in enumerate(calls) if (call.partition, call.order) == (partition, order)]
         for place, n in enumerate(group, len(wide.schema)):
-            name = chosen.get(overs.columns[n], overs.columns[n].name)
-            found[overs.columns[n]] = Column(place, calls[n].type, name)
-        wide = _over(wide, [calls[n] for n in group], [found[overs.columns[n]].name for n in group], places)
+            name = chosen.get(overs.results[n], overs.results[n].name)
+            found[overs.results[n]] = Column(place, calls[n].type, name)
+        wide = _over(wide, [calls[n] for n in group], [found[overs.results[n]].name for n in group], places)
     labels = wide.schema.names
 
     def above(expression: Expression) -> Expression:
-        if expression in places:
-            return Column(places[expression], expression.type, labels[places[expression]])
-        if isinstance(expression, Column):
-            return found[expression]
-        if isinstance(expression, Call):
-            return replace(expression, arguments=tuple(map(above, expression.arguments)))
-        return expression
+        return replaced(expression, column)
+
+    def column(part: Expression) -> Expression | None:
+        if part in places:
+            return Column(places[part], part.type, labels[places[part]])
+        return found[part] if isinstance(part, WindowResult) else None
 
     return wide, above
 

@@ -56,6 +56,19 @@ def test_reasons_that_are_many_are_counted_and_the_first_are_told(tmp_path: Path
     assert "and for 1 other reasons" in result.output
 
 
+def test_what_stands_in_files_is_shown_and_never_obeyed(tmp_path: Path) -> None:
+    """Marks of the library that writes to the terminal ended the run with a stack trace, and escapes reached the terminal."""
+    result = run(tmp_path, "ts,k,v\n2024-01-01 00:00:05,a,3\n[/x],b,1\n2024-01-01 00:00:06,b,[red]:smile:\x1b[31m\n")
+    assert result.exit_code == 0, result.output
+    assert '"[/x]" is not a TIMESTAMP' in result.output and '"[red]:smile:\\x1b[31m" is not a BIGINT' in result.output
+
+
+@pytest.mark.filterwarnings("default::sash.errors.LateRowsWarning")
+def test_a_warning_is_a_sentence_without_the_line_of_python_that_gave_it(tmp_path: Path) -> None:
+    result = run(tmp_path, GOOD)
+    assert 'sash: warning: 1 row of stream "s" came too late' in result.output and ".py" not in result.output
+
+
 def test_an_empty_file_is_no_mistake(tmp_path: Path) -> None:
     for text in ("", "ts,k,v\n"):
         assert run(tmp_path, text).exit_code == 0

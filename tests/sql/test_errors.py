@@ -294,6 +294,8 @@ STATEMENTS = [
     ("FOO BAR", "FOO", 'no statement starts with "FOO"; statements are: SELECT, CREATE'),
     ("SELECT 1 FROM bids;\nSELECT 'open FROM bids;", "'", "line 2, column 8: this ' is never closed"),
     ("SELECT price /* FROM bids", "s", "the text ends inside of a comment"),
+    ("SELECT 'é',\n  x'zz' FROM bids", "x'zz'", "line 2, column 3: x'zz' is no hexadecimal literal: its digits are 0 to 9 and A to F"),
+    ("SELECT X'0g", "X", "this ' is never closed"),
 ]
 
 

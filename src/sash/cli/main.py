@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sash.cli.screen import plain_warnings, tell
 from sash.errors import SashError
 
 EXPIRIES = ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered")
@@ -18,9 +19,10 @@ class Commands(click.Group):
 
     def invoke(self, context: click.Context) -> object:
         try:
-            return super().invoke(context)
+            with plain_warnings():
+                return super().invoke(context)
         except SashError as error:
-            click.echo(f"sash: {error}", err=True)
+            tell(str(error))
             sys.exit(2)
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)

@@ -9,6 +9,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.status import Status
 
+from sash.cli.screen import printable
 from sash.runtime.progress import Progress
 
 EVERY = 5.0  # seconds between two plain lines
@@ -43,7 +44,7 @@ class Report:
             self.say(line(progress))
 
     def say(self, text: str) -> None:
-        self._console.print(text, highlight=False, soft_wrap=True)
+        self._console.print(printable(text), highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def line(progress: Progress) -> str:

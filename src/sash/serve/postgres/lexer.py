@@ -84,6 +84,13 @@ def _tokens(text: str) -> list[Token]:
     try:
         return PostgresTokens().tokenize(text)
     except TokenError as error:
-        opened = _NEVER_CLOSED.match(str(error.__cause__))
-        what = f"this {opened[1]} is never closed" if opened else "the text ends inside of a comment"
-        raise WireError("42601", what, position=len(text)) from None
+        raise WireError("42601", _what_is_wrong(str(error.__cause__)), position=len(text)) from None
+
+
+def _what_is_wrong(reason: str) -> str:
+    """Why a text cannot be cut into tokens, in our words."""
+    if (opened := _NEVER_CLOSED.match(reason)) is not None:
+        return f"this {opened[1]} is never closed"
+    if reason.startswith("Numeric string contains invalid characters"):
+        return "the digits of a literal X'…' are 0 to 9 and A to F, those of B'…' are 0 and 1"
+    return "the text ends inside of a comment"

@@ -56,6 +56,8 @@ _NODES: dict[type[exp.Expr], str] = {
     exp.Parameter: "a parameter",
     exp.Lambda: "a lambda",
     exp.Unnest: "UNNEST",
+    exp.HexString: "a hexadecimal literal",
+    exp.National: "a text with N before it",
 }
 
 

@@ -18,6 +18,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sash.errors import SqlError
 from sash.sql.syntax.nesting import check_nesting
 from sash.sql.syntax.stream_syntax import give_window, is_in_parentheses, window_of
 from sash.sql.syntax.text_positions import Place, fault, mark
@@ -25,6 +26,8 @@ from sash.sql.syntax.time_window_syntax import TimeWindowParser
 from sash.sql.syntax.type_names import VALID
 from sash.sql.syntax.window_clause import WindowClause, trailing_window
 
+_NO_DIGITS = re.compile(r"Numeric string contains invalid characters from \d+:(\d+)")
+_QUOTED = re.compile(r"\w+'[^']*'")
 _NEVER_CLOSED = re.compile(r"Missing (.+) from \d+:(\d+)")
 _KEPT_FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
 
@@ -183,11 +186,21 @@ def tokenize(text: str) -> list[Token]:
     try:
         return Sash().tokenize(text)
     except TokenError as error:
-        opened = _NEVER_CLOSED.match(str(error.__cause__))
-        if opened is None:
-            raise fault(Place(len(text) - 1, len(text)), "the text ends inside of a comment") from None
-        start = int(opened[2])
-        raise fault(Place(start, start + 1), f"this {opened[1]} is never closed") from None
+        reason = str(error.__cause__)
+        if (opened := _NEVER_CLOSED.match(reason)) is not None:
+            start = int(opened[2])
+            raise fault(Place(start, start + 1), f"this {opened[1]} is never closed") from None
+        if (wrong := _NO_DIGITS.match(reason)) is not None:
+            raise _no_digits(text, int(wrong[1])) from None
+        raise fault(Place(len(text) - 1, len(text)), "the text ends inside of a comment") from None
+
+
+def _no_digits(text: str, start: int) -> SqlError:
+    """The fault of X'…' with other characters than digits."""
+    literal = _QUOTED.match(text, start)
+    place = Place(start, len(text) if literal is None else literal.end())
+    what = f"{text[place.start : place.end]} is no hexadecimal literal: its digits are 0 to 9 and A to F"
+    return fault(place, what, "write a text without the letter before it, a number as 31")
 
 
 def parse_expression(tokens: Sequence[Token], text: str) -> exp.Expr:

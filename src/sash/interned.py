@@ -24,6 +24,7 @@ ANSWERS = "_answers"  # what was found out about a node
 MANY = 256  # answers of one node: more than one plan asks it for
 
 _KNOWN: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
+_FIELDS: dict[Any, tuple[str, ...]] = {}  # of classes: nodes are made by the hundred thousand while plans are compared
 _LOCK = Lock()
 
 
@@ -44,7 +45,7 @@ class Interned(type):
 
 def _identity(node: Any) -> tuple[object, ...]:
     own = getattr(node, "_identity", None)
-    return own() if own is not None else tuple(map(_held_by_nobody, _values(node)))
+    return own() if own is not None else tuple([_held_by_nobody(value) for value in _values(node)])
 
 
 def _held_by_nobody(value: Any) -> Any:
@@ -58,7 +59,9 @@ def _held_by_nobody(value: Any) -> Any:
 
 
 def _values(node: Any) -> tuple[object, ...]:
-    return tuple(getattr(node, member.name) for member in fields(node))
+    cls = type(node)
+    names = _FIELDS.get(cls) or _FIELDS.setdefault(cls, tuple(member.name for member in fields(cls)))
+    return tuple([getattr(node, name) for name in names])
 
 
 def _rebuilding(node: Any) -> tuple[object, ...]:

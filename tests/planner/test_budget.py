@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from sash.database.embedded import EmbeddedDatabase
 from sash.plan.nodes import parts
 from sash.plan.rules import candidates as candidates_module
 from sash.plan.rules.candidates import candidates
-from sash.plan.rules.push_filters import MOST_GROWN, push_filters
+from sash.plan.rules.push_filters import MOST_GROWN, _Sinking, push_filters
+from sash.planner.choose import choose
+from sash.planner.placement import Expiry, Placement
 from sash.sql.bind import bind
 from sash.sql.syntax.parse import parse_query_text
 
@@ -17,7 +21,9 @@ W = "[RANGE 1 MINUTE]"
 JOINED = f"SELECT a.x, b.y FROM a {W} JOIN b {W} ON a.x = b.x WHERE"
 TWO_IN = f"a.y IN (SELECT y FROM c {W}) {{}} b.y IN (SELECT x FROM c {W})"
 SIX_IN = " OR ".join(f"x + {n} IN (SELECT y FROM c {W})" for n in range(6))
+FOUR = f"SELECT a.x FROM a {W} JOIN b {W} ON a.x = b.x JOIN c {W} ON b.x = c.x JOIN a {W} d ON c.x = d.x WHERE "
 LARGE = {
+    "six IN under OR over four inputs": FOUR + " OR ".join(f"{'abcd'[n % 4]}.y + {n} IN (SELECT y FROM b {W} WHERE x > {n})" for n in range(6)),
     "two IN under OR": f"{JOINED} {TWO_IN.format('OR')}",
     "two IN under AND": f"{JOINED} {TWO_IN.format('AND')}",
     "six IN under OR": f"SELECT x FROM a {W} WHERE {SIX_IN}",
@@ -74,6 +80,25 @@ def test_a_spent_budget_leaves_the_plan_as_written(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(candidates_module, "BUDGET", 0)
     assert candidates(plan)[0] is whole[0]
     assert len(candidates(plan)) <= 2 < len(whole)
+
+
+@pytest.mark.parametrize(("owner", "step", "shards"), [(_Sinking, "_sunk", 1), (Placement, "_chosen", 4)])
+def test_six_in_under_or_over_four_inputs_are_planned_in_few_steps(
+    monkeypatch: pytest.MonkeyPatch, owner: type, step: str, shards: int
+) -> None:
+    """Filters sank anew, in 120,000 steps, through every plan that was looked at, and placing those took 40,000: 12 seconds."""
+    db = EmbeddedDatabase()
+    db.execute(STREAMS)
+    plan = bind(parse_query_text(LARGE["six IN under OR over four inputs"]), db.catalog)
+    steps, whole = Counter[str](), getattr(owner, step)
+
+    def counted(self: object, *asked: object) -> object:
+        steps[step] += 1
+        return whole(self, *asked)
+
+    monkeypatch.setattr(owner, step, counted)
+    choose(plan, shards, Expiry.AUTO)
+    assert 0 < steps[step] < 10_000
 
 
 def test_other_queries_do_not_change_the_choice() -> None:

@@ -18,6 +18,7 @@ from sash.deep import deeply
 from sash.errors import SashError
 from sash.operators.spec import Spec
 from sash.plan.nodes import Join, Plan, parts
+from sash.plan.rules.budget import Budget
 from sash.plan.rules.candidates import candidates
 from sash.plan.statistics import NOTHING_KNOWN, Statistics
 from sash.planner.cost import Costs
@@ -26,6 +27,7 @@ from sash.planner.placement import Expiry, place_view
 
 CLEARLY = 0.8  # of the cost of the plan as it was written
 BUDGET = 4_000  # nodes of plans that are placed and priced: a plan of a hundred nodes in forty ways
+PLACES = 3_000  # ways of such nodes that are tried to place them on several shards
 FAR = 0.5  # of the cost of the plan that runs: to change it costs something too
 
 
@@ -39,8 +41,12 @@ class Choice:
 
     @deeply
     def placed(self, shards: int, expiry: Expiry) -> tuple[Spec, int]:
+        return self.placed_in(None, shards, expiry)
+
+    def placed_in(self, search: Budget | None, shards: int, expiry: Expiry) -> tuple[Spec, int]:
+        """The same, paid for by a search."""
         if (shards, expiry) not in self._places:
-            self._places[shards, expiry] = place_view(self.plan, shards, expiry, self.signed_joins)
+            self._places[shards, expiry] = place_view(self.plan, shards, expiry, self.signed_joins, search)
         return self._places[shards, expiry]
 
     @cached_property
@@ -90,14 +96,14 @@ def _offers(plans: Sequence[Plan], shards: int, expiry: Expiry, statistics: Stat
     comes first, and is looked at whatever that takes.
     """
     costs = Costs(Estimates(statistics))
-    found = [_offer(Choice(plans[0]), shards, expiry, costs)]
-    spent = len(parts(plans[0]))
+    nodes, places = Budget(BUDGET - len(parts(plans[0]))), Budget(PLACES)
+    found = [_offer(Choice(plans[0]), shards, expiry, costs, places)]
     for way in chain((Choice(plan) for plan in plans[1:]), _other_ways(found, expiry)):
-        spent += len(parts(way.plan))
-        if spent > BUDGET:
+        nodes.take(len(parts(way.plan)))
+        if nodes.is_spent or places.is_spent:
             break
         with suppress(SashError):  # a table would have to be joined with rows that leave early
-            found.append(_offer(way, shards, expiry, costs))
+            found.append(_offer(way, shards, expiry, costs, places))
     return found
 
 
@@ -108,8 +114,8 @@ def _other_ways(found: Sequence[Offer], expiry: Expiry) -> Iterator[Choice]:
         yield from others
 
 
-def _offer(choice: Choice, shards: int, expiry: Expiry, costs: Costs) -> Offer:
-    spec, _ = choice.placed(shards, expiry)
+def _offer(choice: Choice, shards: int, expiry: Expiry, costs: Costs, search: Budget | None = None) -> Offer:
+    spec, _ = choice.placed_in(search, shards, expiry)
     return Offer(choice, costs.total(spec))
 
 

@@ -56,6 +56,7 @@ from sash.plan.nodes import (
 )
 from sash.plan.over import Over
 from sash.plan.patterns import Pattern
+from sash.plan.rules.budget import Budget
 from sash.plan.streams import Updates
 from sash.plan.tables import is_non_retroactive, turned
 from sash.plan.time_predicate import TimePredicate
@@ -66,6 +67,7 @@ from sash.planner.expiry import suit_the_pattern, tell_the_time, wait_for_input
 from sash.planner.local_specs import in_place, in_stream_order, signed, window_over
 from sash.scalar.nodes import Column
 
+BUDGET = 2_000  # ways of parts that are tried; then the rows of a union or a difference are spread by all of their columns
 FEW = 1 << 16  # first rows that are worth finding on every shard before they are sent to one
 
 
@@ -81,16 +83,21 @@ class Expiry(Enum):
 
 
 def place_view(
-    plan: Plan, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset()
+    plan: Plan, shards: int, expiry: Expiry, signed_joins: frozenset[Join] = frozenset(), search: Budget | None = None
 ) -> tuple[Spec, int]:
-    """The spec of a view, which gives signed changes, and its level. At `signed_joins` negative rows begin, at the latest."""
+    """The spec of a view, which gives signed changes, and its level. At `signed_joins` negative rows begin, at the latest.
+    A search that this belongs to pays for every way of a part that is tried.
+    """
     streams = _streams(plan)
     if not scans(plan) and not _shows_time(plan):
         raise SashError("a view of constants alone has no input to run on", "let it read a stream or a table")
     # What leaves late must do so everywhere at once, which only one shard knows how to.
     shards = 1 if expiry is Expiry.INPUT_TRIGGERED else shards
     time = time_of(plan)
-    placed = Placement(shards, expiry, signed_joins, streams, time).place(plan, within(tuple(range(len(plan.schema)))), 1)
+    placement = Placement(shards, expiry, signed_joins, streams, time)
+    placed = placement.place(plan, within(tuple(range(len(plan.schema)))), 1)
+    if search is not None:
+        search.take(placement.tried)
     spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec), time_port(placed.level, time))
     if streams and any(scan.is_table for scan in scans(plan)):
         spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
@@ -126,6 +133,11 @@ class Placement:
         self._expiry = expiry
         self._signed_joins = signed_joins
         self._known: dict[tuple[Plan, Request, int], Placed] = {}  # several ways are tried, mostly made of the same parts
+
+    @property
+    def tried(self) -> int:
+        """How many ways of parts of the plan were looked at."""
+        return len(self._known)
 
     def place(self, plan: Plan, request: Request, at_least: int) -> Placed:
         """The plan's operators, spread as requested, at this level or above."""
@@ -278,7 +290,7 @@ class Placement:
 
     def _common_keys(self, plan: Combine, at_least: int) -> Iterable[Request]:
         everything = within(tuple(range(len(plan.schema))))
-        for side in (plan.left, plan.right):
+        for side in (plan.left, plan.right) if self.tried < BUDGET else ():
             yield from (exactly(key) for key in self._natural(side, everything, at_least).keys)
         yield exactly(everything.columns)
 

@@ -13,6 +13,7 @@ from itertools import chain
 from sash.interned import remembered
 from sash.plan.nodes import Join, Plan, inputs, parts
 from sash.plan.rewrite import replaced
+from sash.plan.rules.budget import Budget
 from sash.plan.rules.distinct_below_joins import distinct_below_joins
 from sash.plan.rules.join_orders import join_orders
 from sash.plan.rules.negation_and_joins import matched, negation_down, negation_up
@@ -31,7 +32,7 @@ REWRITINGS: tuple[Rewriting, ...] = (
 )
 
 MOST = 32  # plans that are looked at; joins of five inputs and more may have other orders too
-BUDGET = 10_000  # nodes of the plans that are written otherwise: a plan of a thousand nodes is written otherwise ten times
+BUDGET = 3_000  # nodes of the plans that are written otherwise and parts that conditions come to in them, and as many to optimize
 
 
 def candidates(plan: Plan) -> tuple[Plan, ...]:
@@ -40,20 +41,26 @@ def candidates(plan: Plan) -> tuple[Plan, ...]:
     """
     if all(len(inputs(part)) < 2 for part in parts(plan)):  # all rewritings change places with a node that has two
         return (optimize(plan),)
-    found: dict[Plan, None] = {_flat(push_filters(plan)): None}
-    spent = 0
+    search = Budget(BUDGET)
+    found: dict[Plan, None] = {_flat(push_filters(plan, search)): None}
     for known in _growing(found):
         size = len(parts(known))
         for other in chain.from_iterable(_everywhere(rewriting, known) for rewriting in REWRITINGS):
-            spent += size
-            if len(found) == MOST or spent > BUDGET:
-                return _all_optimized(plan, found)
-            found.setdefault(_flat(push_filters(other)))
-    return _all_optimized(plan, found)
+            search.take(size)
+            if len(found) == MOST or search.is_spent:
+                return _all_optimized(plan, found, Budget(BUDGET, search.grows))
+            found.setdefault(_flat(push_filters(other, search)))
+    return _all_optimized(plan, found, Budget(BUDGET, search.grows))
 
 
-def _all_optimized(plan: Plan, others: Iterable[Plan]) -> tuple[Plan, ...]:
-    return tuple(dict.fromkeys([optimize(plan), *map(optimize, others)]))
+def _all_optimized(plan: Plan, others: Iterable[Plan], search: Budget) -> tuple[Plan, ...]:
+    found = {optimize(plan, search): None}
+    for other in others:
+        search.take(len(parts(other)))
+        if search.is_spent:
+            break
+        found.setdefault(optimize(other, search))
+    return tuple(found)
 
 
 def _growing(found: dict[Plan, None]) -> Iterator[Plan]:

@@ -40,6 +40,7 @@ from sash.plan.nodes import (
     scans,
 )
 from sash.plan.over import Over
+from sash.plan.rules.budget import Budget
 from sash.plan.rules.conditions import (
     conjunction,
     conjuncts,
@@ -61,14 +62,25 @@ Conditions = Sequence[Expression]
 
 BUDGET = 2_000  # parts that conditions come to
 MOST_GROWN = 1.5  # how many times as many parts a plan may have afterwards
+FEW, SEVERAL = 200, 2  # parts that conditions come to in a plan that does not grow: a few, and each part in several ways
 
 
-def push_filters(plan: Plan) -> Plan:
+def push_filters(plan: Plan, search: Budget | None = None) -> Plan:
     """The same plan, every filter as low as it can be, unless that makes it grow: different filters that sink into a part which
-    is read several times make several parts of it.
+    is read several times make several parts of it. A search that this belongs to pays for every part that conditions come to.
     """
-    pushed = _Sinking(frozenset()).plan(plan)
-    return pushed if len(parts(pushed)) <= MOST_GROWN * len(parts(plan)) else _Sinking(_read_twice(plan)).plan(plan)
+    search = search or Budget(BUDGET)
+    pushed = None if search.grows else _pushed_everywhere(plan, search)
+    return pushed or _Sinking(_read_twice(plan), BUDGET, search).plan(plan)
+
+
+def _pushed_everywhere(plan: Plan, search: Budget) -> Plan | None:
+    """The plan with its filters also in parts that are read several times; None if it grows by that."""
+    size = len(parts(plan))
+    sinking = _Sinking(frozenset(), min(BUDGET, FEW + SEVERAL * size), search)
+    pushed = sinking.plan(plan)
+    search.grows = sinking.is_cut_short
+    return pushed if not sinking.is_cut_short and len(parts(pushed)) <= MOST_GROWN * size else None
 
 
 def _read_twice(plan: Plan) -> frozenset[Plan]:
@@ -81,10 +93,15 @@ class _Sinking:
     budget; when it is spent, they stay where they are.
     """
 
-    def __init__(self, closed: frozenset[Plan]) -> None:
+    def __init__(self, closed: frozenset[Plan], parts: int, search: Budget) -> None:
         self._closed = closed  # to conditions from outside
         self._known: dict[tuple[Plan, tuple[Expression, ...]], Plan] = {}
-        self._left = BUDGET
+        self._left = Budget(parts)
+        self._search = search
+
+    @property
+    def is_cut_short(self) -> bool:
+        return self._left.is_spent
 
     def plan(self, plan: Plan) -> Plan:
         return self._under(plan, ())
@@ -93,7 +110,8 @@ class _Sinking:
         """A plan under conditions, each as low as it can be."""
         asked = (plan, tuple(conditions))
         if asked not in self._known:
-            self._left -= bool(conditions)
+            self._left.take(bool(conditions))
+            self._search.take(bool(conditions))
             self._known[asked] = self._sunk(*asked) if conditions else self._as_it_is(plan)
         return self._known[asked]
 
@@ -106,7 +124,7 @@ class _Sinking:
         return rebuild(plan, self.plan)
 
     def _sunk(self, plan: Plan, conditions: tuple[Expression, ...]) -> Plan:
-        if self._left < 0 or plan in self._closed:
+        if self.is_cut_short or plan in self._closed:
             return filtered(self.plan(plan), conditions)
         if isinstance(plan, Filter):
             return self.plan(Filter(plan.input, conjunction([*conjuncts(plan.predicate), *conditions])))

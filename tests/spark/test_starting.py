@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sash.spark.failures import TOO_LATE
-from sash.spark.starting import ATTEMPTS, started
+from sash.spark.starting import ATTEMPTS, given, started
 
 
 class Query:
@@ -56,3 +56,34 @@ def test_a_query_that_is_dead_is_not_started(failures: tuple[str, ...], starts: 
     with pytest.raises(StreamingQueryException, match=failures[-1]):
         started(cast(DataStreamWriter, writer))
     assert writer.starts == starts
+
+
+LOST = "EOFException occurred while reading the port number from pyspark.daemon's stdout"
+
+
+@pytest.mark.parametrize(("failures", "asks"), [((), 1), ((LOST,), 2), ((TOO_LATE, LOST), 3)])
+def test_what_a_lost_process_did_not_give_is_asked_for_again(failures: tuple[str, ...], asks: int) -> None:
+    """A worker that was killed while Spark looked for the source ended the run with an error of Java's."""
+    left, asked = list(failures), []
+
+    def ask() -> str:
+        asked.append(len(left))
+        if left:
+            raise PySparkException(left.pop())
+        return "a frame"
+
+    assert given(ask) == "a frame"
+    assert len(asked) == asks
+
+
+@pytest.mark.parametrize(("failure", "asks"), [("the file is gone", 1), (LOST, ATTEMPTS)])
+def test_what_fails_otherwise_or_all_the_time_fails(failure: str, asks: int) -> None:
+    asked = []
+
+    def ask() -> None:
+        asked.append(failure)
+        raise PySparkException(failure)
+
+    with pytest.raises(PySparkException, match=failure):
+        given(ask)
+    assert len(asked) == asks

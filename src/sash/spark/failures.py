@@ -15,6 +15,7 @@ _SPARKS = re.compile(r"^Caused by: [\w.$]+: (.*?)(?: SQLSTATE.*)?$", re.M)
 _CODES = re.compile(r"\[(?!STREAM_FAILED|FOREACH_BATCH)[A-Z_.0-9]+\] .*?(?= SQLSTATE|$)", re.M)
 _LOST = re.compile(
     r"Python worker exited unexpectedly|PYTHON_WORKER_EXITED|Python worker failed to connect back|ExecutorLostFailure"
+    r"|EOFException occurred while reading the port number"
     r"|java\.io\.EOFException|java\.io\.IOException: Stream closed|java\.net\.SocketException|Connection reset|Broken pipe"
 )
 MEMORY = "if the machine ran out of memory, run with fewer shards or smaller windows; Spark's log says more"

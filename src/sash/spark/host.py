@@ -19,6 +19,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -677,6 +678,6 @@ class SparkHost:
         """An error of a task, or of Spark itself, as one clear message."""
         try:
             yield
-        except PySparkException as failure:
+        except (PySparkException, Py4JJavaError) as failure:
             told = explain(failure)
             raise told from told.__cause__

@@ -19,6 +19,7 @@ from sash.spark.observing import observed
 from sash.spark.settings import Settings, to_text
 from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
 from sash.spark.stage import MapArrow
+from sash.spark.starting import given
 from sash.spark.wire import from_batch, to_batch
 
 # A query's stages are planned once, and move few rows with large bodies.
@@ -69,7 +70,7 @@ def streaming(
     """
     _wake_workers(spark)
     spark.dataSource.register(SashSource)
-    packets = spark.readStream.format(FORMAT).option(OPTION, to_text(job, settings)).load()
+    packets = given(spark.readStream.format(FORMAT).option(OPTION, to_text(job, settings)).load)
     # Spark knows its sources by their places, so these must not depend on who was named first.
     for stream in sorted(job.streams, key=lambda one: one.name):
         if stream.name in frames:

@@ -26,6 +26,7 @@ from sash.sql.syntax.stream_syntax import MINUS
 from sash.sql.syntax.text_positions import fault
 
 INNER = "INNER"
+LATERAL = 1  # its right side, beside those of the subqueries in its condition (`RightPlace.join`)
 _JOINS: dict[str, Callable[[Part, Part, Sequence[Expression], Late], Part]] = {
     INNER: matches.inner,
     "LEFT": matches.left_outer,
@@ -111,9 +112,9 @@ class Joined:
         return is_tied(step.part.plan, self._questions.level)
 
     def _beside(self, left: Part, step: Step) -> tuple[Part, list[Expression]]:
-        tied, ties = self._subqueries.beside(left, step.part.plan)
+        tied, ties = self._subqueries.beside(left, step.part.plan, LATERAL)
         places = {key: place + tied.shift for key, place in step.part.places.items()}
-        return Part(tied.plan, self._subqueries.numbered(tied.plan).places | places), ties
+        return Part(tied.plan, self._subqueries.numbered(tied.plan, LATERAL).places | places), ties
 
     @property
     def _questions(self) -> Questions:

@@ -63,10 +63,10 @@ class Subqueries:
     def level(self) -> int:
         return self.questions.level
 
-    def beside(self, part: Part, plan: Plan) -> tuple[Tied, list[Expression]]:
-        """A plan that reads columns of a part, without them; and what ties it to the part."""
+    def beside(self, part: Part, plan: Plan, join: int = 0) -> tuple[Tied, list[Expression]]:
+        """A plan that reads columns of a part, without them; and what ties it to the part, as the right side of this join."""
         tied = Unnesting(self.level, lambda found: distinct(_values(part, [self._inside(v) for v in found]))).tied(plan)
-        return tied, self._ties(tied)
+        return tied, self._ties(tied, join)
 
     def _met(self, part: Part, condition: Expression) -> Part | None:
         """A condition on the one value of a subquery as that of a join, which may have a key of it."""
@@ -116,9 +116,9 @@ class Subqueries:
         ]
         return self.numbered(tied.plan), [*ties, *moved], pairs
 
-    def numbered(self, plan: Plan) -> Part:
+    def numbered(self, plan: Plan, join: int = 0) -> Part:
         """A plan on the right side of a join."""
-        return Part(plan, {RightPlace(place): place for place in range(len(plan.schema))})
+        return Part(plan, {RightPlace(place, join): place for place in range(len(plan.schema))})
 
     def moved(self, expression: Expression, shift: int) -> Expression:
         """From the columns of a plan that was unnested to those of the join."""
@@ -133,12 +133,12 @@ class Subqueries:
     def _inside(self, expression: Expression) -> Expression:
         return self.over(inside(expression, self.questions.level))
 
-    def _ties(self, tied: Tied) -> list[Expression]:
+    def _ties(self, tied: Tied, join: int) -> list[Expression]:
         found = columns_of(tied.plan)
         return [
             build.call(
                 "equal" if variable in tied.solid else "null_safe_equal",
-                [self._inside(variable), on_right(found[place])],
+                [self._inside(variable), on_right(found[place], join)],
             )
             for place, variable in enumerate(tied.variables)
         ]

@@ -16,6 +16,7 @@ import time
 from uuid import uuid4
 
 from sash.errors import SashError
+from sash.spark.folder import NotKept
 from sash.spark.sealed import DamagedFile, SealedFolder
 
 NONE = 0  # the epoch of who has not begun: a session that only looks
@@ -39,9 +40,10 @@ def claim_epoch(checkpoint: SealedFolder, seen: int) -> int:
             " since this one connected",
             "connect again when it has ended, or give another folder",
         )
-    if newest_epoch(checkpoint) < number:  # the one before would go on beside this one, and never know
-        raise SashError(f"the store did not keep the file {folder.place}/{_name(number)}", "see to the store, and start again")
-    for old in _numbers(checkpoint):
+    there = _numbers(checkpoint)
+    if max(there, default=NONE) < number:  # the one before would go on beside this one, and never know
+        raise NotKept(folder.place, _name(number))
+    for old in there:
         if old <= number - KEPT:
             folder.delete(_name(old))
     return number

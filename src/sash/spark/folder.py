@@ -60,6 +60,13 @@ def _in_reach(method: Callable[Concatenate[F, P], Result]) -> Callable[Concatena
     return asked
 
 
+class NotKept(SashError):
+    """The store said that it had written a file, and has not."""
+
+    def __init__(self, place: str, name: str) -> None:
+        super().__init__(f"the store did not keep the file {place}/{name}", "see to the store, and start again")
+
+
 @dataclass(frozen=True)
 class Folder:
     """A folder, by its path or URI; it need not exist before something is put into it."""

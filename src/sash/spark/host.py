@@ -448,11 +448,12 @@ class SparkHost:
 
     def _resume(self) -> None:
         """Go on after the last batch that is committed; a later one will be answered again."""
-        check_log(self._settings.checkpoint, self._committed)
-        self.progress = replace(self.progress, batch=self._committed)
+        committed = self._committed
+        check_log(self._settings.checkpoint, committed)
+        self.progress = replace(self.progress, batch=committed)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
-        self.ledger.open(self._committed, self.job)
+        self.ledger.open(committed, self.job)
         self._answers.live, self._instants = {}, {}
 
     def _job_of_next_batch(self) -> tuple[int, Job]:

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sash.errors import SashError
 from sash.file_names import file_name
 from sash.planner.job import View
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, changes_schema, told_body
-from sash.spark.folder import Folder
+from sash.spark.folder import Folder, NotKept
 from sash.spark.manifest import Part
 from sash.spark.output_files import put_rows, shard_file
 
@@ -107,7 +106,7 @@ def put_empty(output: Folder, view: View) -> None:
         return
     folder.put(EMPTY, [data])
     if folder.size(EMPTY) != data.size:  # the manifest does not know of it, and plain readers would stumble over it
-        raise SashError(f"the store did not keep the file {folder.place}/{EMPTY}", "see to the store, and start again")
+        raise NotKept(folder.place, EMPTY)
 
 
 def write_answer(output: Folder, view: View, answer: pa.Table) -> None:

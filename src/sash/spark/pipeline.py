@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import TypeVar
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sash.planner.job import Job
 from sash.runtime.packets import Cargo, Packet, facts_body
 from sash.runtime.packing import to_everyone
+from sash.spark.daemon import OF_TASKS
 from sash.spark.folder import Folder
 from sash.spark.frames import pack_frame
 from sash.spark.observing import observed
@@ -111,8 +113,6 @@ def _wake_workers(spark: SparkSession) -> None:
 
 
 def _load(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import sash.runtime.shard
-    import sash.spark.offsets
-    import sash.spark.stage  # noqa: F401
-
+    for module in OF_TASKS:  # ours has them already; the daemon of a user's own session has not
+        import_module(module)
     yield from batches

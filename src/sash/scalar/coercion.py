@@ -83,8 +83,8 @@ def _is_possible(given: Type, wanted: Type) -> bool:
 
 
 def _folded(literal: Literal, type_: Type, try_: bool) -> Literal:
-    if literal.value is None:
-        return Literal(None, type_)
+    if literal.value is None or (literal.type.kind, type_.kind) == (Kind.INT, Kind.BIGINT):
+        return Literal(literal.value, type_)
     result, failed = try_cast(pa.array([literal.value], literal.type.arrow), type_.arrow)
     if failed[0].as_py() and not try_:
         raise BadLiteral(str(literal.value), type_)

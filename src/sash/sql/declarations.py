@@ -62,21 +62,24 @@ def aggregate(cursor: Cursor, source: Source, or_replace: bool) -> CreateAggrega
 
 def _columns(cursor: Cursor) -> Schema:
     cursor.expect("(")
-    fields = [_column(cursor, [])]
+    names: set[str] = set()
+    fields = [_column(cursor, names)]
     while cursor.accept(","):
-        fields.append(_column(cursor, fields))
+        fields.append(_column(cursor, names))
     cursor.expect(")")
     return Schema(tuple(fields))
 
 
-def _column(cursor: Cursor, before: list[Field]) -> Field:
+def _column(cursor: Cursor, before: set[str]) -> Field:
+    """The next column; its name joins those before it."""
     if cursor.sees("PRIMARY KEY") or cursor.sees("PRIMARY", "KEY"):
         raise fault(cursor.current, "PRIMARY KEY is not supported", "leave it out: tables are bags of rows")
     name = cursor.name("the name of a column")
-    if name.text.lower() in {field.name.lower() for field in before}:
+    if name.text.lower() in before:
         raise fault(name, f'two columns are called "{name}"', "names are compared without case")
     if name.text.lower() in ("_op", "_ts"):
         raise fault(name, f'"{name}" is the name of a column that every changelog has', "choose another name")
+    before.add(name.text.lower())
     field = Field(name.text, column_type(cursor))
     for words in (("PRIMARY KEY",), ("PRIMARY", "KEY"), ("UNIQUE",), ("NOT", "NULL"), ("DEFAULT",)):
         if cursor.sees(*words):

@@ -88,25 +88,26 @@ def _listed(plan: Plan, columns: Sequence[Name]) -> Plan:
     if len(columns) != len(plan.schema):
         message = f"the view has {len(columns)} column names, but its query has {len(plan.schema)} columns"
         raise fault(columns[-1], message)
-    for place, column in enumerate(columns):
-        if column.text.lower() in [other.text.lower() for other in columns[:place]]:
+    seen: set[str] = set()
+    for column in columns:
+        if column.text.lower() in seen:
             raise fault(column, f'two columns are called "{column}"')
-        _check_reserved(column.text, column)
+        if column.text.lower() in _RESERVED:
+            raise _reserved(column.text, column)
+        seen.add(column.text.lower())
     return rename(plan, [column.text for column in columns])
 
 
 def _checked(plan: Plan, tree: exp.Query) -> Plan:
     """An answer has one column for each name."""
-    names = [name.lower() for name in plan.schema.names]
-    for place, name in enumerate(plan.schema.names):
-        if name.lower() in names[:place]:
-            raise _twice(name, tree)
-        _check_reserved(name, _item(name, tree))
+    seen: set[str] = set()
+    for name in plan.schema.names:
+        if name.lower() in seen:
+            raise fault(_item(name, tree), f'two columns of the answer are called "{name}"', "give one another name with AS")
+        if name.lower() in _RESERVED:
+            raise _reserved(name, _item(name, tree))
+        seen.add(name.lower())
     return plan
-
-
-def _twice(name: str, tree: exp.Query) -> SqlError:
-    return fault(_item(name, tree), f'two columns of the answer are called "{name}"', "give one another name with AS")
 
 
 def _item(name: str, tree: exp.Query) -> exp.Expr:
@@ -117,6 +118,5 @@ def _item(name: str, tree: exp.Query) -> exp.Expr:
     return (named or stars or [tree])[-1]
 
 
-def _check_reserved(name: str, where: Name | exp.Expr) -> None:
-    if name.lower() in _RESERVED:
-        raise fault(where, f'"{name}" is the name of a column that every changelog has', "choose another name with AS")
+def _reserved(name: str, where: Name | exp.Expr) -> SqlError:
+    return fault(where, f'"{name}" is the name of a column that every changelog has', "choose another name with AS")

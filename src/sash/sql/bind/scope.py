@@ -82,6 +82,14 @@ class Input:
     def label(self) -> str:
         return f'{self.kind} "{self.name}"' if self.name else self.kind
 
+    @cached_property
+    def places(self) -> Mapping[str, Sequence[int]]:
+        """Where the columns of each name are; names are compared without case."""
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(self.plan.schema.names):
+            found.setdefault(name.lower(), []).append(place)
+        return found
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -134,6 +142,12 @@ class Scope:
         for index, part in enumerate(self.inputs[place].plan.schema.fields, self.offsets[place]):
             yield Column(index, part.type, part.name)
 
+    def _named(self, place: int, name: str) -> list[Column]:
+        """The columns of one input that have a name."""
+        item, first = self.inputs[place], self.offsets[place]
+        fields = item.plan.schema.fields
+        return [Column(first + index, fields[index].type, fields[index].name) for index in item.places.get(name.lower(), ())]
+
     def shown(self, column: Column) -> Expression:
         """What a column means when no input is named with it."""
         twins = self.twins.get(column.index)
@@ -154,7 +168,7 @@ class Scope:
 
     def find(self, name: str) -> list[Column]:
         """The columns that a name without qualifier may mean."""
-        found = [c for place in self._open() for c in self.columns(place) if c.name.lower() == name.lower()]
+        found = [column for place in self._open() for column in self._named(place, name)]
         return [column for column in found if column.index not in self.merged]
 
     def resolve(self, node: exp.Column) -> Column:
@@ -213,7 +227,7 @@ class Scope:
         return fault(node, f'unknown column "{node.name}"', f"columns are: {choices(columns)}")
 
     def _resolve_in(self, place: int, node: exp.Column) -> Column:
-        found = [column for column in self.columns(place) if column.name.lower() == node.name.lower()]
+        found = self._named(place, node.name)
         if len(found) == 1:
             return found[0]
         item = self.inputs[place]

@@ -28,12 +28,12 @@ def embedded_changelog(shape: Shape, rows: dict[str, list[tuple[object, ...]]], 
     return from_arrow(db.changes(shape.name))
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_changelog_is_the_recomputed_one(shape: Shape, size: int) -> None:
+def test_changelog_is_the_recomputed_one(shape: Shape) -> None:
     for rows in INPUTS.values():
         expected = Oracle(STREAMS + shape.sql, rows).changelog(shape.name)
-        assert_same(expected, embedded_changelog(shape, rows, size))
+        for size in (1, 7, 1000):
+            assert_same(expected, embedded_changelog(shape, rows, size))
 
 
 @pytest.mark.parametrize("seed", range(3, 8))

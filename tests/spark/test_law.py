@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,6 +15,8 @@ from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow
 from shapes import INPUTS, SHAPES, STREAMS, make_rows
+
+pytestmark = pytest.mark.xdist_group("law")  # in one process: what is recomputed for one test serves the others
 
 LONG = bool(os.environ.get("SASH_LONG_TESTS"))  # every combination, not some
 
@@ -51,11 +54,19 @@ def spark_changelogs(spark: SparkSession, folder: Path, rows: Rows, shards: int,
     return {shape.name: from_arrow(pq.read_table(out / f"{shape.name}.changes.parquet")) for shape in SHAPES}
 
 
-def check(spark: SparkSession, folder: Path, rows: Rows, shards: int, size: int | None) -> None:
+def recomputed(rows: Rows) -> dict[str, list[Change]]:
     oracle = Oracle(STREAMS + VIEWS, rows)
-    found = spark_changelogs(spark, folder, rows, shards, size)
+    return {shape.name: oracle.changelog(shape.name) for shape in SHAPES}
+
+
+@cache
+def of_input(name: str) -> dict[str, list[Change]]:
+    return recomputed(INPUTS[name])
+
+
+def check(found: dict[str, list[Change]], expected: dict[str, list[Change]]) -> None:
     for shape in SHAPES:
-        assert_same(oracle.changelog(shape.name), found[shape.name])
+        assert_same(expected[shape.name], found[shape.name])
 
 
 ALL = [(shards, size) for shards in (1, 2, 5) for size in (7, 1000)]
@@ -64,14 +75,15 @@ SOME = [(1, 1000), (2, 7), (5, 1000)]
 
 @pytest.mark.parametrize(("shards", "size"), ALL if LONG else SOME)
 def test_all_views_at_once(spark: SparkSession, tmp_path: Path, shards: int, size: int) -> None:
-    check(spark, tmp_path, INPUTS["many"], shards, size)
+    check(spark_changelogs(spark, tmp_path, INPUTS["many"], shards, size), of_input("many"))
 
 
 @pytest.mark.parametrize("shards", [1, 2, 5] if LONG else [5])
 def test_one_row_a_batch(spark: SparkSession, tmp_path: Path, shards: int) -> None:
-    check(spark, tmp_path, make_rows(11, 8), shards, 1)
+    rows = make_rows(11, 8)
+    check(spark_changelogs(spark, tmp_path, rows, shards, 1), recomputed(rows))
 
 
 @pytest.mark.parametrize("name", ["empty", "one"])
 def test_hardly_any_rows(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    check(spark, tmp_path, INPUTS[name], 2, 1000)
+    check(spark_changelogs(spark, tmp_path, INPUTS[name], 2, 1000), of_input(name))

@@ -77,10 +77,10 @@ class SimulatedQuery(Query):
             raise Wrong("somebody waits for a batch that never comes")
         self.processAllAvailable()
 
-    def _answer(self, batch: int, level: int, shard: int, packets: list[Packet]) -> list[Packet]:
+    def _answer(self, batch: int, level: int, shard: int, packets: list[Packet], marked: list[Packet]) -> list[Packet]:
         def work(machine: int) -> list[Packet]:
             settings = replace(self._settings, arenas=self.world.arenas(machine))
-            return Keeper(self._job, settings, self._host._make_engine, level, shard, self._code).answer(batch, packets)
+            return Keeper(self._job, settings, self._host._make_engine, level, shard, self._code).answer(batch, packets, marked)
 
         return self._task(f"task {batch}/{level}/{shard}", work)
 

@@ -20,8 +20,7 @@ from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.plan.streams import StreamSpec
 from sash.planner.job import Job
-from sash.runtime.packets import PACKET_SCHEMA, Cargo, Packet, facts_body
-from sash.runtime.packing import to_everyone
+from sash.runtime.packets import PACKET_SCHEMA, Packet
 from sash.spark.arenas import BEFORE_ALL
 from sash.spark.frames import pack_task
 from sash.spark.host import SparkHost
@@ -30,12 +29,12 @@ from sash.spark.offsets import offset_of, spark_folder
 from sash.spark.settings import from_text, to_text
 from sash.spark.shard_task import Keeper
 from sash.spark.source import SashReader
-from sash.spark.stage import _place
+from sash.spark.stage import sorted_out
 from sash.spark.wire import from_batch, to_batches
 
 RETAINED = 100  # batches that Spark keeps in its logs (spark.sql.streaming.minBatchesToRetain)
 
-Answer = Callable[[int, int, list[Packet]], list[Packet]]
+Answer = Callable[[int, int, list[Packet], list[Packet]], list[Packet]]
 
 
 class Crash(Exception):
@@ -43,13 +42,13 @@ class Crash(Exception):
 
 
 class Told:
-    """The packets of a batch, as the driver meets them."""
+    """The packets of a batch, as the driver meets them: the tasks run when it asks."""
 
-    def __init__(self, packets: list[Packet]) -> None:
-        self._packets = packets
+    def __init__(self, run: Callable[[], list[Packet]]) -> None:
+        self._run = run
 
     def toArrow(self) -> pa.Table:
-        return pa.Table.from_batches(to_batches(self._packets), PACKET_SCHEMA)
+        return pa.Table.from_batches(to_batches(self._run()), PACKET_SCHEMA)
 
 
 def through_levels(packets: list[Packet], job: Job, levels: int, answer: Answer) -> list[Packet]:
@@ -58,8 +57,8 @@ def through_levels(packets: list[Packet], job: Job, levels: int, answer: Answer)
         out = []
         for shard in range(job.shards):
             came = [packet for packet in packets if packet.shard == shard]
-            mine = sorted((packet for packet in came if packet.level == level), key=_place)
-            out += [packet for packet in came if packet.level != level] + answer(level, shard, mine)
+            mine, marked, others = sorted_out(came, level)
+            out += others + answer(level, shard, mine, marked)
         packets = out
     return packets
 
@@ -110,10 +109,13 @@ class Query:
                 return False
             kafka = [{name: dict.fromkeys(map(str, frame.partitions), 0)} for name, frame in self._frames.items() if frame.partitions]
             self._write_down("offsets", done + 1, [end, {"frames": taking}, *kafka])
-        packets = [packet for partition in self._reader.partitions(start, end) for packet in self._read(partition)]
-        packets += self._frame_packets(taken, taking)
-        told = through_levels(packets, self._job, self._levels, lambda *task: self._answer(done + 1, *task))
-        self._host._take(Told(told), done + 1)  # type: ignore[arg-type]
+
+        def run() -> list[Packet]:
+            packets = [packet for partition in self._reader.partitions(start, end) for packet in self._read(partition)]
+            packets += self._frame_packets(taken, taking)
+            return through_levels(packets, self._job, self._levels, lambda *task: self._answer(done + 1, *task))
+
+        self._host._take(Told(run), done + 1)  # type: ignore[arg-type]
         self._write_down("commits", done + 1, [{}])
         self._purge(done + 1 - RETAINED)
         self._done = done + 1
@@ -186,11 +188,11 @@ class Query:
     def stop(self) -> None:
         return
 
-    def _answer(self, batch: int, level: int, shard: int, packets: list[Packet]) -> list[Packet]:
+    def _answer(self, batch: int, level: int, shard: int, packets: list[Packet], marked: list[Packet]) -> list[Packet]:
         if self.crash == (level, shard):
             self.crash = None
             raise Crash
-        return Keeper(self._job, self._settings, self._host._make_engine, level, shard, self._code).answer(batch, packets)
+        return Keeper(self._job, self._settings, self._host._make_engine, level, shard, self._code).answer(batch, packets, marked)
 
     def _last(self, kind: str) -> int:
         return max((int(name) for name in self._log.child(kind).names()), default=BEFORE_ALL)
@@ -231,20 +233,6 @@ class PlayedHost(SparkHost):
 
     def _mind_the_idle(self, query: Any) -> None:
         return
-
-    def _ahead(self, name: str) -> list[pa.Table]:
-        version = self._version
-        if version == BEFORE_ALL or self.is_finished or self.progress.is_end:
-            return []
-        job, settings = self.job, self._settings
-
-        def look(level: int, shard: int, packets: list[Packet]) -> list[Packet]:
-            return Keeper(self.steering.first, settings, self._make_engine, level, shard, self._code).look(version, packets)
-
-        asked = list(to_everyone(job, Cargo.CONTROL, "", 0, facts_body({"look": 1})))
-        first = job.names_like(name)[0]
-        told = through_levels(asked, job, job.levels, look)
-        return [pa.Table.from_batches([packet.batch()]) for packet in told if packet.cargo is Cargo.NET and packet.name == first]
 
 
 def connected(monkeypatch: pytest.MonkeyPatch, folder: Path, sql: str, shards: int = 2, **options: Any) -> SparkDatabase:

@@ -32,6 +32,7 @@ class Cargo(IntEnum):
     CHANGES = 7  # outside: changes of a view: _op, _ts, columns; name = view
     NET = 8  # outside: net change of a view in this step: columns, then _weight; name = view
     FACTS = 9  # outside: metrics of a step, {"rows": …, "clock": …, …}
+    AHEAD = 10  # outside: as NET, what would change if time went on to the last row that is in
 
 
 # Bytes travel. What stays in this process is never written: rows for the outside, and all that the embedded host gives its shard.

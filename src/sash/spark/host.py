@@ -61,19 +61,19 @@ from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.job_changes import Steering
 from sash.spark.jobs import job_at, needs_another_query
-from sash.spark.kafka import KafkaStream
 from sash.spark.lasting import LastingQuery
 from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import check_log, identity_of, offset_of, spark_folder
 from sash.spark.outputs import output_name, write_answer
-from sash.spark.pipeline import collected, configured, look, on_workers, streaming
-from sash.spark.placed_frames import kafka_stream
+from sash.spark.pipeline import collected, configured, is_one_machine, on_workers, streaming
+from sash.spark.placed_frames import kafka_streams
 from sash.spark.planner import LOOK_EVERY, is_file_stream
+from sash.spark.reading import Readers, look_here
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
 from sash.spark.shard_task import JOB, STAGE, MakeEngine
-from sash.spark.stage import looking_stage, stage
+from sash.spark.stage import stage
 from sash.spark.starting import started
 from sash.spark.store import History
 from sash.spark.subscription import FileSubscription
@@ -136,6 +136,7 @@ class SparkHost:
         self._tidying = Tidying(self.ledger, history or (DEFAULT if output is None else ALL), lambda batch: fold(folder, batch))
         self.versions = Versions(folder, self.ledger, self._code)
         self._answers = Answers(self.versions)
+        self._readers = Readers(folder)
         self.steering = Steering(job, self._checkpoint, self.versions, self._frames)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
@@ -169,7 +170,11 @@ class SparkHost:
 
     def _remove_arenas(self) -> None:
         with suppress(Exception):  # Spark may be gone; then its folders are
-            on_workers(self._spark, partial(remove_arenas_of, self._settings.arenas))
+            remove_arenas_of(self._settings.arenas)  # those that were made again in this process
+            if self._readers.arenas is not None and is_one_machine(self._spark):
+                remove_arenas_of(self._readers.arenas)
+            else:
+                on_workers(self._spark, partial(remove_arenas_of, self._settings.arenas))
 
     def run_to_end(self) -> None:
         """Read what is there, to its end. A finished checkpoint stays as it is; what it has written must still be there."""
@@ -455,6 +460,7 @@ class SparkHost:
             self._number, self.job = self._job_of_next_batch()
         self.ledger.open(committed, self.job)
         self._answers.live, self._instants = {}, {}
+        self._readers.forget()
 
     def _job_of_next_batch(self) -> tuple[int, Job]:
         """The version of the job that runs next, which need not be the newest."""
@@ -536,7 +542,7 @@ class SparkHost:
         self.steering.begin()
         self._told = time.monotonic()
         self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
-        self._settings = replace(self._settings, kafka=self._kafka_streams())
+        self._settings = replace(self._settings, kafka=kafka_streams(self.steering.first.streams, self._frames))
         job, settings = self.steering.first, self._settings
         code = self._sent = dict(self._code)
         with configured(self._spark, settings.checkpoint):
@@ -547,12 +553,6 @@ class SparkHost:
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
             writer = writer.option("checkpointLocation", spark_folder(settings.checkpoint).place)
         self._query = LastingQuery(lambda: self._launched(writer.trigger(**trigger)), lambda: self.progress.batch)
-
-    def _kafka_streams(self) -> tuple[KafkaStream, ...]:
-        """The streams whose partitions Spark has on record."""
-        streams = [stream for stream in self.steering.first.streams if stream.name in self._frames]
-        found = (kafka_stream(stream, self._frames[stream.name]) for stream in streams if stream.position is not None)
-        return tuple(one for one in found if one is not None)
 
     def _launched(self, writer: DataStreamWriter) -> StreamingQuery:
         """The query of this host, from its checkpoint on; perhaps after another that ended."""
@@ -573,6 +573,7 @@ class SparkHost:
     def _take(self, packets: DataFrame, batch: int) -> None:
         """Run a batch; add up what it tells."""
         with self._between_batches:
+            self._readers.before_batch()
             told = list(collected(packets))
             self.ledger.fence()
             facts = [packet.facts() for packet in told if packet.cargo is Cargo.FACTS and packet.name == STAGE]
@@ -580,6 +581,7 @@ class SparkHost:
             self._tidying.before_batch(batch, self.job, self._answers.live)
             self._adopt(max((fact.get(JOB) or 0 for fact in facts), default=0), batch, facts)
             self._answers.take(self.job, told)
+            self._readers.take(batch, self.job, told, facts, self._settings.arenas)
             self._instants = told_instants(told)
             now, rows = time.monotonic(), self.progress.rows
             self._watch.saw(told, facts, now - self._told)
@@ -667,12 +669,8 @@ class SparkHost:
             return []
         # A shard that has to be made again for it goes through the versions of the job from the first one on.
         first, settings, code = self.steering.first, self._settings, dict(self._code)
-        with configured(self._spark, settings.checkpoint):
-            told = look(
-                self._spark, self.job, lambda level: looking_stage(first, settings, level, self._make_engine, code, version)
-            )
-        twin = self.job.names_like(name)[0]
-        return [pa.Table.from_batches([p.batch()]) for p in told if p.cargo is Cargo.NET and p.name == twin]
+        look = partial(look_here, self.job, first, settings, self._readers.arenas, self._make_engine, code, version)
+        return self._readers.ahead(version, name, look)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

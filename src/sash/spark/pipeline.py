@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,8 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from sash.planner.job import Job
-from sash.runtime.packets import Cargo, Packet, facts_body
-from sash.runtime.packing import to_everyone
+from sash.runtime.packets import Packet
 from sash.spark.daemon import OF_TASKS
 from sash.spark.folder import Folder
 from sash.spark.frames import pack_frame
@@ -22,7 +22,7 @@ from sash.spark.settings import Settings, to_text
 from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
 from sash.spark.stage import MapArrow
 from sash.spark.starting import given
-from sash.spark.wire import from_batch, to_batch
+from sash.spark.wire import from_batch
 
 # A query's stages are planned once, and move few rows with large bodies.
 CONFIGURATION = {
@@ -54,6 +54,11 @@ def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
             spark.conf.unset(key) if old is None else spark.conf.set(key, old)
 
 
+def is_one_machine(spark: SparkSession | None) -> bool:
+    """Whether tasks run in the process of the driver's Java, so that they see the files that this process sees."""
+    return spark is None or re.fullmatch(r"local(\[.*\])?", spark.sparkContext.master) is not None
+
+
 def on_workers(spark: SparkSession | None, work: Callable[[], Told]) -> list[Told]:
     """Let tasks, as many as run at once, do something where they are; without Spark, it is done here."""
     if spark is None:
@@ -79,13 +84,6 @@ def streaming(
             packets = packets.unionByName(pack_frame(newest, stream, frames[stream.name]))
     packets = _through_levels(packets, newest, make_stage)
     return observed(packets) if is_observed else packets
-
-
-def look(spark: SparkSession, job: Job, make_stage: MakeStage) -> list[Packet]:
-    """What the shards would say if time went on to the last row that is in."""
-    asked = to_batch(list(to_everyone(job, Cargo.CONTROL, "", 0, facts_body({"look": 1}))))
-    packets = _through_levels(spark.createDataFrame(pa.Table.from_batches([asked])), job, make_stage)
-    return list(collected(packets))
 
 
 def collected(packets: DataFrame) -> Iterator[Packet]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict
 
@@ -87,6 +87,13 @@ def kafka_source(frame: DataFrame) -> Any | None:
     while node.nodeName() in SAME_TASKS:
         node = node.children().apply(0)
     return node if node.nodeName() == SOURCE and node.sourceName().lower() == KAFKA else None
+
+
+def kafka_streams(streams: Iterable[StreamSpec], frames: Mapping[str, DataFrame]) -> tuple[KafkaStream, ...]:
+    """The streams whose partitions Spark has on record."""
+    placed = [stream for stream in streams if stream.name in frames and stream.position is not None]
+    found = (kafka_stream(stream, frames[stream.name]) for stream in placed)
+    return tuple(one for one in found if one is not None)
 
 
 def kafka_stream(stream: StreamSpec, frame: DataFrame) -> KafkaStream | None:

@@ -9,7 +9,7 @@ All of it is a function of the packets, so whoever does it again writes the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -24,10 +24,11 @@ from sash.runtime.packets import Cargo, Packet, facts_body, told_body
 from sash.runtime.packing import CHANGE, CHUNKS
 from sash.runtime.shard import Shard
 from sash.schema import FOREVER
-from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, held
+from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, arenas_on_this_machine, held
 from sash.spark.epochs import check_epoch
 from sash.spark.jobs import job_at
 from sash.spark.kafka import known_partitions
+from sash.spark.looking import is_all_final, is_somebody_reading, looked
 from sash.spark.offsets import identity_of, offset_of
 from sash.spark.outputs import are_there, write_outputs
 from sash.spark.sealed import DamagedFile
@@ -42,6 +43,8 @@ PARTITIONS = "partitions"  # the name of what is told of the clocks of a stream'
 METRICS = "metrics"  # the name of what an engine tells about its operators
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
 JOB, LEVELS = "job", "levels"  # facts of the event that changes the job: its version, and how many levels it had before
+LOOKED = "looked"  # a fact: what is not yet final is told too
+ARENAS = "arenas"  # the name of what the first shard tells of where it keeps its state
 SINCE = "complete since "  # a fact for every view that is new
 
 
@@ -69,8 +72,8 @@ class Keeper:
     shard: int
     code: Code = field(default_factory=dict)  # of the user, that later versions of the job may call
 
-    def answer(self, batch: int, packets: list[Packet]) -> list[Packet]:
-        """What the shard says to these packets; outputs are written on the way.
+    def answer(self, batch: int, packets: list[Packet], marked: Sequence[Packet] = ()) -> list[Packet]:
+        """What the shard says to these packets; outputs are written on the way. Lower levels have `marked` what is not yet final.
 
         Nothing while the level does not run yet: DataFrames are packed for the newest version of the job in all batches.
         """
@@ -84,7 +87,7 @@ class Keeper:
                 stored = self._history.answer(batch)
                 if stored is not None and are_there(self.settings.output, stored):
                     return stored
-            return self._advance(arena_file, batch, packets)
+            return self._advance(arena_file, batch, packets, marked)
 
     def _known_partitions(self, batch: int) -> Iterator[Packet]:
         """What the record of the batch tells of partitions, as events."""
@@ -94,24 +97,28 @@ class Keeper:
                 body = told_body({"known": names, "delay": one.delay})
                 yield Packet(self.level, self.shard, Cargo.CONTROL, one.stream, -1, place, body)
 
-    def look(self, version: int, packets: list[Packet]) -> list[Packet]:
-        """What the shard would say after batch `version`; neither state nor outputs change."""
+    def look(self, version: int, marked: Sequence[Packet]) -> list[Packet]:
+        """What the shard would say after batch `version` of what is not yet final; neither state nor outputs change."""
         with held(self.settings.arenas, self.level, self.shard) as arena_file:
             if not arena_file.is_whole or arena_file.meta.version != version:
                 self._rebuild(arena_file, version)
-            arena = arena_file.peek()
-            try:
-                made = self._step(arena, packets)
-                return [packet for packet in made if packet.cargo not in (Cargo.CHANGES, Cargo.LATE)]
-            finally:
-                arena.close()
+            return self._look(arena_file.peek(), marked)
+
+    def _look(self, fork: Arena, marked: Sequence[Packet]) -> list[Packet]:
+        try:
+            engine = self.make_engine(replace(self._job(fork), remembers=False), self.level, self.shard, fork)
+            if not isinstance(engine, Shard) or is_all_final(engine):
+                return []
+            return list(looked(engine, self.level, self.shard, marked))
+        finally:
+            fork.close()
 
     @property
     def _history(self) -> History:
         folder = self.settings.checkpoint.child("shards", str(self.level), str(self.shard))
         return History(folder, partial(identity_of, self.settings.checkpoint))
 
-    def _advance(self, arena_file: HeldArena, batch: int, packets: list[Packet]) -> list[Packet]:
+    def _advance(self, arena_file: HeldArena, batch: int, packets: list[Packet], marked: Sequence[Packet]) -> list[Packet]:
         if self._is_first(packets):
             self._history.put_snapshot(batch - 1, arena_file.path.with_suffix(".none"), "{}")
         damage = self._choose_base(arena_file, batch - 1)
@@ -121,7 +128,10 @@ class Keeper:
             logged = meta.logged + self._replay(arena, meta.version + 1, batch, damage)
             made = self._step(arena, packets)
             check_epoch(self.settings.checkpoint, self.settings.epoch)
-            answer = self._outside(made, batch, packets, arena)
+            is_read = is_somebody_reading(self.settings.checkpoint)
+            answer = self._outside(made, batch, packets, arena, is_read=is_read)
+            if is_read:
+                answer += self._look(arena.fork(), marked)
             meta = self._record(arena_file, replace(meta, version=batch, logged=logged), packets, arena)
             self._history.put_answer(batch, answer)
         finally:
@@ -226,9 +236,11 @@ class Keeper:
         return made
 
     def _times(self, engine: Shard, packets: list[Packet]) -> Iterator[Packet]:
-        """At which instants the answers are. Who watches silent streams wants to know the clocks of partitions, and which of
-        them had rows."""
+        """At which instants the answers are, and where the state is. Who watches silent streams wants to know the clocks of
+        partitions, and which of them had rows."""
         yield instants_packet(self.shard, engine.instants())
+        body = told_body({ARENAS: str(arenas_on_this_machine(self.settings.arenas))})
+        yield Packet(0, self.shard, Cargo.FACTS, ARENAS, -1, self.shard, body)
         for stream, clocks in engine.partitions.items():
             splits = [packet.told() for packet in packets if packet.cargo is Cargo.SPLIT and packet.name == stream]
             heard = sorted({name for facts in splits for name in facts.get("partitions", ())})
@@ -262,11 +274,15 @@ class Keeper:
         self._history.forget(meta.version - self.settings.retain)
         return replace(meta, snapshot=meta.version, logged=0)
 
-    def _outside(self, made: list[Packet], batch: int, packets: list[Packet], arena: Arena) -> list[Packet]:
+    def _outside(
+        self, made: list[Packet], batch: int, packets: list[Packet], arena: Arena, *, is_read: bool
+    ) -> list[Packet]:
         """Write what is for the outside; keep the rest, and add the facts of this step."""
         told = [packet for packet in made if packet.cargo is not Cargo.CHANGES or not is_trial(packet.name)]
         written = write_outputs(self.settings.output, batch, self.shard, told, self._job(arena).twins)
         facts = written.facts() | _lost(told) | {"state": arena.used, JOB: int(arena.array("job", (1,))[0])}
+        if is_read:
+            facts[LOOKED] = 1
         if self.level == 1 and self.shard == 0:
             facts |= _input_facts(packets)
         report = Packet(0, self.shard, Cargo.FACTS, STAGE, -1, self.shard, facts_body(facts))

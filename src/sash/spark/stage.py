@@ -6,7 +6,7 @@ on, and gives the answer of its keeper.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -14,6 +14,7 @@ from pyspark import TaskContext
 from sash.planner.job import Job
 from sash.planner.read_plan import Code
 from sash.runtime.packets import Packet
+from sash.spark.looking import MARK
 from sash.spark.settings import Settings
 from sash.spark.shard_task import Keeper, MakeEngine
 from sash.spark.wire import from_batch, to_batches
@@ -29,20 +30,9 @@ def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, cod
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = _context()
         keeper = Keeper(job, settings, make_engine, level, context.partitionId(), code)
-        mine, others = _sorted_out(batches, level)
-        answer = keeper.answer(int(context.getLocalProperty(BATCH_ID) or 0), mine)
+        mine, marked, others = sorted_out([packet for batch in batches for packet in from_batch(batch)], level)
+        answer = keeper.answer(int(context.getLocalProperty(BATCH_ID) or 0), mine, marked)
         yield from to_batches([*others, *answer])
-
-    return run
-
-
-def looking_stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, code: Code, version: int) -> MapArrow:
-    """The function that asks every shard of a level what it would say, as it is after a batch; nothing is kept."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keeper = Keeper(job, settings, make_engine, level, _context().partitionId(), code)
-        mine, others = _sorted_out(batches, level)
-        yield from to_batches([*others, *keeper.look(version, mine)])
 
     return run
 
@@ -53,11 +43,10 @@ def _context() -> TaskContext:
     return context
 
 
-def _sorted_out(batches: Iterator[pa.RecordBatch], level: int) -> tuple[list[Packet], list[Packet]]:
-    """The packets for this level, in order, and those to be handed on."""
-    packets = [packet for batch in batches for packet in from_batch(batch)]
-    mine = sorted((packet for packet in packets if packet.level == level), key=_place)
-    return mine, [packet for packet in packets if packet.level != level]
+def sorted_out(packets: Sequence[Packet], level: int) -> tuple[list[Packet], list[Packet], list[Packet]]:
+    """The packets for this level, in order; those about what is not yet final; and all that are to be handed on."""
+    mine, marked = (sorted((packet for packet in packets if packet.level == at), key=_place) for at in (level, level + MARK))
+    return mine, marked, [packet for packet in packets if packet.level not in (level, level + MARK)]
 
 
 def _place(packet: Packet) -> tuple[int, str, int, int]:

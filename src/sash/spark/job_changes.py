@@ -33,10 +33,7 @@ class Steering:
         self._trials = Trials()
         self._wanted: dict[str, Choice] = {}  # how the views that are tried would run
         self._choices: dict[str, Choice] = {}  # how the views that were planned anew run
-        number = versions.newest
-        if (asked := self._asked()) > number:  # else the next statement would take its number
-            raise MissingFile(*job_file(checkpoint.folder, asked))
-        if number:
+        if number := self._on_record():
             version = versions.read(number)
             self.first, self.newest = versions.read(0).job, version.job
             self._choices = dict(version.choices)
@@ -103,9 +100,24 @@ class Steering:
 
     def _ask_for(self, job: Job, sql: str = "", fresh: Job | None = None, files: Mapping[str, str] | None = None) -> int:
         """Put a version of the job down, then the event that brings it; its number."""
+        self._on_record()
         before, self.newest = self.newest, job
         number = self._versions.add(before, job, sql, fresh, self._choices, files or {})
         self._ask(number, before, files or {})
+        return number
+
+    def _on_record(self) -> int:
+        """The newest version there is; an error if a later one was asked for, whose number the next statement would take."""
+        number = self._versions.newest
+        if (asked := self._asked()) > number:
+            raise MissingFile(*job_file(self._checkpoint.folder, asked))
+        return number
+
+    def _on_record(self) -> int:
+        """The newest version there is; an error if a later one was asked for, whose number the next statement would take."""
+        number = self._versions.newest
+        if (asked := self._asked()) > number:
+            raise MissingFile(*job_file(self._checkpoint.folder, asked))
         return number
 
     def _asked(self) -> int:

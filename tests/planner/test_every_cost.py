@@ -98,7 +98,7 @@ class NewSpec(UnarySpec):
 
 
 FACETS = {
-    "pattern": Pattern.STRICT, "lifetime": None, "keeps": "", "lookback": NO_LOOKBACK, "needs_exact_departures": False,
+    "pattern": Pattern.STRICT, "lifetime": None, "all_leave": False, "keeps": "", "lookback": NO_LOOKBACK, "needs_exact_departures": False,
     "estimate": lambda self, *inputs: inputs[0], "cost": lambda self, inputs, output: Cost(0.0, 0.0), "build": lambda self, context: None,
 }  # fmt: skip
 PORT = PortSpec(1, Schema((Field("x", INT),)), Pattern.MONOTONIC, (), "s")

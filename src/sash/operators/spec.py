@@ -86,6 +86,11 @@ class Spec(metaclass=SpecClass):
 
     @property
     @abstractmethod
+    def all_leave(self) -> bool:
+        """Of rows that leave in order: whether there are none between them that stay."""
+
+    @property
+    @abstractmethod
     def keeps(self) -> str:
         """What it remembers, in the words of EXPLAIN; "" for one that remembers nothing."""
 
@@ -117,6 +122,43 @@ class Spec(metaclass=SpecClass):
     def messages(self) -> Messages:
         """Which messages its output carries."""
         return Messages.NONE
+
+    def with_messages(self, merges: bool, announced: Callable[[Spec], Spec]) -> Spec | None:
+        """The same over announced inputs, whose messages it passes on; None: its own rows are to be announced."""
+        return None
+
+    @property
+    def subtracts_rows(self) -> bool:
+        """Whether negative rows from its windows cost it less than to keep rows until a message comes."""
+        return False
+
+    @property
+    def makes_pairs(self) -> bool:
+        """Whether it joins rows of two inputs."""
+        return False
+
+    @property
+    def expiring(self) -> Spec | None:
+        """Of one that makes signed changes of rows that carry their expiry, and does nothing else: those rows."""
+        return None
+
+    def with_pairs_found_again(self, columns: tuple[int, ...], names: tuple[str, ...]) -> Spec | None:
+        """Some of its columns, signed, of a join that keeps no pairs but finds those of a row that leaves; or None."""
+        return None
+
+    def suited(self) -> Spec:
+        """The same by an operator that knows in which order the rows of its input leave, where there is one."""
+        return self
+
+    @property
+    def without_window(self) -> Spec | None:
+        """Of rows that a time window holds: the same rows as they come, without it; None for anything else."""
+        return None
+
+    @property
+    def jump(self) -> int:
+        """Of a window that moves by rows of a stream: how many of them it moves at a time."""
+        return 1
 
     @property
     def shared(self) -> Spec | None:
@@ -249,6 +291,7 @@ class Signed(Spec):
 
     pattern = Pattern.STRICT
     lifetime = None
+    all_leave = False
 
 
 class FollowsInput(Spec):
@@ -261,6 +304,32 @@ class FollowsInput(Spec):
     @cached_property
     def lifetime(self) -> int | None:
         return self.inputs[0].lifetime
+
+    @cached_property
+    def all_leave(self) -> bool:
+        return self.inputs[0].all_leave
+
+
+class RowByRow(FollowsInput, UnarySpec):
+    """Looks at one row after the other, as it comes and as it leaves, and keeps none."""
+
+    keeps = ""
+    lookback = NO_LOOKBACK
+    needs_exact_departures = False
+    is_transparent = True
+
+    @cached_property
+    def messages(self) -> Messages:
+        return passed_on(self.inputs)
+
+    def with_messages(self, merges: bool, announced: Callable[[Spec], Spec]) -> Spec | None:
+        """Over a window it stays below the announcement, where it is done once."""
+        below = self.input.with_messages(merges, announced)
+        return None if below is None else replace(self, input=below)
+
+    @cached_property
+    def without_window(self) -> Spec | None:
+        return None if self.input.without_window is None else replace(self, input=self.input.without_window)
 
 
 @dataclass(frozen=True)
@@ -296,6 +365,10 @@ class PortSpec(Spec):
     @property
     def pattern(self) -> Pattern:
         return self.carries
+
+    @property
+    def all_leave(self) -> bool:
+        return self.source is not None and self.source.all_leave
 
     @property
     def made_of(self) -> tuple[Spec, ...]:

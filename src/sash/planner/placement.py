@@ -26,7 +26,7 @@ from sash.operators.project.spec import ProjectSpec
 from sash.operators.sequence.spec import SequenceSpec
 from sash.operators.sets.spec import CombineSpec, MinusSpec, UnionAllSpec
 from sash.operators.spec import TIME, PortSpec, Spec, beginning
-from sash.operators.streams.spec import BeginSpec, EmitSpec, TableChangesSpec
+from sash.operators.streams.spec import BeginSpec, TableChangesSpec
 from sash.operators.time.spec import CurrentPeriodSpec, TimePredicateSpec, single_row, time_port
 from sash.operators.top.spec import TopSpec
 from sash.operators.unnest.spec import UnnestSpec
@@ -66,6 +66,7 @@ from sash.planner.distribution import SINGLE, Placed, Request, Spread, exactly, 
 from sash.planner.expiry import suit_the_pattern, tell_the_time, wait_for_input
 from sash.planner.local_specs import in_place, in_stream_order, signed, window_over
 from sash.scalar.nodes import Column
+from sash.tree import rebuild
 
 BUDGET = 2_000  # ways of parts that are tried; then the rows of a union or a difference are spread by all of their columns
 FEW = 1 << 16  # first rows that are worth finding on every shard before they are sent to one
@@ -98,9 +99,9 @@ def place_view(
     placed = placement.place(plan, within(tuple(range(len(plan.schema)))), 1)
     if search is not None:
         search.take(placement.tried)
-    spec = _STRATEGIES.get(expiry, _as_placed)(signed(placed.spec), time_port(placed.level, time))
+    spec = _STRATEGIES[expiry](signed(placed.spec), time_port(placed.level, time))
     if streams and any(scan.is_table for scan in scans(plan)):
-        spec = replace(spec, input=BeginSpec(spec.input, streams)) if isinstance(spec, EmitSpec) else BeginSpec(spec, streams)
+        spec = rebuild(spec, lambda rows: BeginSpec(rows, streams)) if spec.is_held_back else BeginSpec(spec, streams)
     return spec, placed.level
 
 
@@ -108,12 +109,10 @@ def _shows_time(plan: Plan) -> bool:
     return any(isinstance(part, TimePredicate | CurrentPeriod) for part in parts(plan))
 
 
-def _as_placed(spec: Spec, _time: PortSpec) -> Spec:
-    return spec
-
-
 _STRATEGIES: dict[Expiry, Callable[[Spec, PortSpec], Spec]] = {
     Expiry.AUTO: lambda spec, _time: suit_the_pattern(spec),
+    Expiry.DIRECT: lambda spec, _time: spec,
+    Expiry.NEGATIVE: lambda spec, _time: spec,
     Expiry.TIME_MESSAGE: lambda spec, _time: tell_the_time(spec, merges=False),
     Expiry.PIGGYBACK: lambda spec, _time: tell_the_time(spec, merges=True),
     Expiry.INPUT_TRIGGERED: wait_for_input,

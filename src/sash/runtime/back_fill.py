@@ -17,7 +17,6 @@ from sash.deltas import Delta
 from sash.operators.many_outputs import Past
 from sash.operators.spec import PortSpec, Spec, below, parts
 from sash.operators.windows.operator import SKIP
-from sash.operators.windows.spec import CountWindowSpec
 from sash.planner.lookback import Lookbacks
 from sash.runtime.graph import Feed, Graph
 from sash.runtime.intake import Intake
@@ -84,9 +83,9 @@ def _waiting(graph: Graph, known: set[Spec], arena: Arena) -> Iterator[Waiting]:
 def align(specs: Sequence[Spec], known: set[Spec], arena: Arena, intakes: Mapping[PortSpec, Intake]) -> None:
     """A window that jumps by rows starts with a whole slide."""
     for part in {part for spec in specs for part in parts(spec)} - known:
-        if isinstance(part, CountWindowSpec) and isinstance(part.input, PortSpec) and part.input.base in intakes:
-            forgotten = intakes[part.input.base].forgotten
-            arena.scope(part.fingerprint).array(SKIP, 1)[0] = -forgotten % part.slide
+        port = part.inputs[0] if part.jump > 1 else None
+        if isinstance(port, PortSpec) and port.base in intakes:
+            arena.scope(part.fingerprint).array(SKIP, 1)[0] = -intakes[port.base].forgotten % part.jump
 
 
 def complete_since(needs: Lookbacks, intakes: Mapping[PortSpec, Intake], now: int) -> int | None:

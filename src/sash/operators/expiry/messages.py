@@ -33,7 +33,9 @@ from sash.plan.patterns import Pattern
 from sash.stores.bag import KeyedBag
 
 if TYPE_CHECKING:
-    from sash.operators.expiry.spec import AnnounceSpec, MessageExpireSpec, MessageJoinSpec, MessageLookupSpec
+    from sash.operators.expiry.spec import AnnounceSpec, MessageExpireSpec
+    from sash.operators.join.spec import MessageJoinSpec
+    from sash.operators.lookup.spec import MessageLookupSpec
 
 
 class Announce(Operator):

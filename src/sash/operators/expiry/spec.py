@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from sash.operators.cost import NET, Cost, Edge
 from sash.operators.estimate import Estimate, as_first_input
-from sash.operators.join.spec import JoinSpec
 from sash.operators.lookback import NO_LOOKBACK, TO_THE_FIRST_ROW
-from sash.operators.lookup.spec import LookupSpec
 from sash.operators.spec import FollowsInput, Messages, PortSpec, Signed, Spec, UnarySpec
 from sash.plan.patterns import Pattern
 
@@ -35,6 +33,13 @@ class ExpireSpec(Signed, UnarySpec):
     @property
     def keeps(self) -> str:
         return "calendar of live rows" if self.input.pattern is Pattern.WEAK else "ring of live rows"
+
+    @property
+    def expiring(self) -> Spec:
+        return self.input
+
+    def suited(self) -> Spec:
+        return self.input.with_pairs_found_again(tuple(range(len(self.schema))), self.schema.names) or self
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         return as_first_input(self, inputs)
@@ -73,38 +78,6 @@ class AnnounceSpec(FollowsInput, UnarySpec):
         from sash.operators.expiry.messages import Announce
 
         return Announce(self, context)
-
-
-@dataclass(frozen=True)
-class MessageJoinSpec(JoinSpec):
-    """Join of two announced inputs: passes on the messages of rows that were joined."""
-
-    merges: bool
-
-    @property
-    def messages(self) -> Messages:
-        return Messages.of(self.merges)
-
-    def build(self, context: OperatorContext) -> Operator:
-        from sash.operators.expiry.messages import MessageJoin
-
-        return MessageJoin(self, context)
-
-
-@dataclass(frozen=True)
-class MessageLookupSpec(LookupSpec):
-    """Join of an announced input with a table: passes on the messages of rows that were joined."""
-
-    merges: bool
-
-    @property
-    def messages(self) -> Messages:
-        return Messages.of(self.merges)
-
-    def build(self, context: OperatorContext) -> Operator:
-        from sash.operators.expiry.messages import MessageLookup
-
-        return MessageLookup(self, context)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.filter.selectivity import selectivity
-from sash.operators.lookback import NO_LOOKBACK
-from sash.operators.spec import FollowsInput, Messages, UnarySpec, passed_on
+from sash.operators.spec import RowByRow
 from sash.scalar.nodes import Expression
 
 if TYPE_CHECKING:
@@ -21,17 +19,9 @@ FILTER = 250.0  # the price of a change
 
 
 @dataclass(frozen=True)
-class FilterSpec(FollowsInput, UnarySpec):
+class FilterSpec(RowByRow):
     predicate: Expression
 
-    keeps = ""
-    lookback = NO_LOOKBACK
-    needs_exact_departures = False
-    is_transparent = True
-
-    @cached_property
-    def messages(self) -> Messages:
-        return passed_on(self.inputs)
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         (rows,) = inputs

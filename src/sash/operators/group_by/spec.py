@@ -9,11 +9,14 @@ from math import exp
 from typing import TYPE_CHECKING
 
 from sash.operators.cost import Cost, Edge, tree_depth
+from sash.operators.distinct.spec import DistinctSpec
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK
-from sash.operators.spec import UnarySpec
-from sash.plan.aggregates import AggregateCall
+from sash.operators.project.spec import ProjectSpec
+from sash.operators.spec import Spec, UnarySpec, parts
+from sash.plan.aggregates import AggregateCall, Kept
 from sash.plan.patterns import Pattern
+from sash.scalar.nodes import Column
 from sash.schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ class GroupBySpec(UnarySpec):
     leaves_in_order = False  # whether rows leave in the order they came
     keeps = "one line per group"
     lifetime = None
+    all_leave = False
     lookback = NO_LOOKBACK
     needs_exact_departures = False
 
@@ -52,6 +56,38 @@ class GroupBySpec(UnarySpec):
     @property
     def key_columns(self) -> int:
         return len(self.keys)
+
+    @property
+    def subtracts_rows(self) -> bool:
+        """An aggregate that can subtract keeps no rows, so messages would make it do so (seed 000, 5.4). Negative rows from the
+        window cost it nothing more; those of a join would have to be joined again, which costs more than to keep its result.
+        """
+        can_subtract = all(call.is_added_up for call in self.calls)
+        return can_subtract and self.input.expiring is not None and not any(part.makes_pairs for part in parts(self.input))
+
+    def suited(self) -> Spec:
+        rows = self.input.expiring
+        if rows is None:
+            return self
+        if self.calls:
+            return self._in_order(rows) if rows.pattern is Pattern.WEAKEST else self
+        return self._youngest(rows) if self.keys else self
+
+    def _in_order(self, rows: Spec) -> Spec:
+        """Counts and sums by key of a window are told directly what leaves; MIN and MAX need not be told which row it is."""
+        from sash.operators.group_by.tables import group_tables
+
+        has_extremes = any(call.function.facts.kept is Kept.EXTREME for call in self.calls)
+        if has_extremes and not rows.all_leave:
+            return self
+        if self.keys and group_tables(self).is_sliding:
+            return SlidingGroupBySpec(rows, self.keys, self.calls, self.names)
+        return OrderedGroupBySpec(self.input, self.keys, self.calls, self.names, self.streams) if has_extremes else self
+
+    def _youngest(self, rows: Spec) -> Spec:
+        """DISTINCT over rows that carry their expiry need not see them leave."""
+        columns = tuple(Column(key, rows.schema.types[key], rows.schema.names[key]) for key in self.keys)
+        return DistinctSpec(ProjectSpec(rows, columns, self.names))
 
     def begins_with(self, is_first_shard: bool) -> tuple[str, ...] | None:
         """Without GROUP BY there is always one row: on the first shard."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate, equal_keys
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.shared_join.spec import SharedJoinSpec, shared_join
-from sash.operators.spec import BinarySpec, Spec
+from sash.operators.spec import BinarySpec, Messages, Spec
 from sash.plan.patterns import Pattern
-from sash.schema import Field, Schema
+from sash.schema import FOREVER, Field, Schema
 
 if TYPE_CHECKING:
     from sash.operators.operator import Operator, OperatorContext
@@ -32,6 +32,7 @@ class JoinSpec(BinarySpec):
 
     keeps = "log of rows per side, chained by key"
     lifetime = None
+    makes_pairs = True
     lookback = NO_LOOKBACK
     needs_exact_departures = False
 
@@ -43,6 +44,19 @@ class JoinSpec(BinarySpec):
     def pattern(self) -> Pattern:
         patterns = {self.left.pattern, self.right.pattern}
         return Pattern.MONOTONIC if patterns == {Pattern.MONOTONIC} else Pattern.WEAK
+
+    @property
+    def all_leave(self) -> bool:
+        return False  # its pairs leave in no order
+
+    def with_messages(self, merges: bool, announced: Callable[[Spec], Spec]) -> Spec:
+        return MessageJoinSpec(announced(self.left), announced(self.right), self.left_keys, self.right_keys, merges)
+
+    def with_pairs_found_again(self, columns: tuple[int, ...], names: tuple[str, ...]) -> Spec | None:
+        """A join of two windows finds pairs again faster than a store of all of them would give them."""
+        if any(side.lifetime in (None, FOREVER) for side in self.inputs):
+            return None
+        return LeavingJoinSpec(self.left, self.right, self.left_keys, self.right_keys, columns, names)
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         left, right = inputs
@@ -62,6 +76,22 @@ class JoinSpec(BinarySpec):
         from sash.operators.join.operator import Join
 
         return Join(self, context)
+
+
+@dataclass(frozen=True)
+class MessageJoinSpec(JoinSpec):
+    """Join of two announced inputs: passes on the messages of rows that were joined."""
+
+    merges: bool
+
+    @property
+    def messages(self) -> Messages:
+        return Messages.of(self.merges)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.expiry.messages import MessageJoin
+
+        return MessageJoin(self, context)
 
 
 @dataclass(frozen=True)

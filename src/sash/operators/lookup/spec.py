@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.join.spec import JOIN_PAIR, JoinSpec
 from sash.operators.lookback import ONLY_NEW_ROWS
+from sash.operators.spec import Messages, Spec
 from sash.plan.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -30,6 +31,17 @@ class LookupSpec(JoinSpec):
     def pattern(self) -> Pattern:
         return self.left.pattern
 
+    @property
+    def all_leave(self) -> bool:
+        return self.left.all_leave
+
+    def with_messages(self, merges: bool, announced: Callable[[Spec], Spec]) -> Spec:
+        return MessageLookupSpec(announced(self.left), announced(self.right), self.left_keys, self.right_keys, merges)
+
+    def with_pairs_found_again(self, columns: tuple[int, ...], names: tuple[str, ...]) -> Spec | None:
+        """The table may have changed since."""
+        return None
+
     def estimate(self, *inputs: Estimate) -> Estimate:
         left, right = inputs
         found = right.rows * self.share_of_pairs(left, right)
@@ -43,6 +55,22 @@ class LookupSpec(JoinSpec):
         from sash.operators.lookup.operator import Lookup
 
         return Lookup(self, context)
+
+
+@dataclass(frozen=True)
+class MessageLookupSpec(LookupSpec):
+    """Join of an announced input with a table: passes on the messages of rows that were joined."""
+
+    merges: bool
+
+    @property
+    def messages(self) -> Messages:
+        return Messages.of(self.merges)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.expiry.messages import MessageLookup
+
+        return MessageLookup(self, context)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from sash.operators.cost import PASS, Cost, Edge
 from sash.operators.estimate import Estimate
-from sash.operators.lookback import NO_LOOKBACK
-from sash.operators.spec import FollowsInput, Messages, UnarySpec, passed_on
-from sash.scalar.nodes import Expression
+from sash.operators.spec import RowByRow, Spec
+from sash.scalar.nodes import Column, Expression
 from sash.schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -19,22 +18,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ProjectSpec(FollowsInput, UnarySpec):
+class ProjectSpec(RowByRow):
     expressions: tuple[Expression, ...]
     names: tuple[str, ...]
-
-    keeps = ""
-    lookback = NO_LOOKBACK
-    needs_exact_departures = False
-    is_transparent = True
 
     @cached_property
     def schema(self) -> Schema:
         return Schema(tuple(Field(n, e.type) for n, e in zip(self.names, self.expressions, strict=True)))
 
-    @cached_property
-    def messages(self) -> Messages:
-        return passed_on(self.inputs)
+    def with_pairs_found_again(self, columns: tuple[int, ...], names: tuple[str, ...]) -> Spec | None:
+        shown = [self.expressions[column] for column in columns]
+        below = tuple(expression.index for expression in shown if isinstance(expression, Column))
+        return self.input.with_pairs_found_again(below, names) if len(below) == len(shown) else None
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         (rows,) = inputs

@@ -37,6 +37,7 @@ class SequenceSpec(BinarySpec):
     keeps = "left rows that wait for a right one"
     pattern = Pattern.MONOTONIC
     lifetime = None
+    all_leave = False
     needs_exact_departures = False
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from sash.operators.cost import PASS, Cost, Edge
 from sash.operators.estimate import LEAST, Estimate
 from sash.operators.lookback import NO_LOOKBACK
-from sash.operators.spec import BinarySpec, Messages, Signed, passed_on
+from sash.operators.spec import BinarySpec, Messages, Signed, Spec, passed_on
 from sash.plan.nodes import Combination
 from sash.plan.patterns import Pattern
+from sash.tree import rebuild
 
 if TYPE_CHECKING:
     from sash.operators.operator import Operator, OperatorContext
@@ -43,8 +44,15 @@ class UnionAllSpec(BinarySpec):
         return Pattern.WEAK if is_mixed else patterns[1]
 
     @cached_property
+    def all_leave(self) -> bool:
+        return all(below.pattern is Pattern.WEAKEST and below.all_leave for below in self.inputs)
+
+    @cached_property
     def messages(self) -> Messages:
         return passed_on(self.inputs)
+
+    def with_messages(self, merges: bool, announced: Callable[[Spec], Spec]) -> Spec:
+        return rebuild(self, announced)
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         left, right = inputs

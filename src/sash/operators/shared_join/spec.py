@@ -12,17 +12,14 @@ specs are, and that operator learns which windows are wanted from the taps that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
-from sash.operators.filter.spec import FilterSpec
 from sash.operators.lookback import NO_LOOKBACK
-from sash.operators.project.spec import ProjectSpec
 from sash.operators.spec import BinarySpec, PortSpec, Signed, Spec, parts
-from sash.operators.windows.spec import TimeWindowSpec
 from sash.schema import SECOND, Schema
 
 if TYPE_CHECKING:
@@ -78,17 +75,6 @@ def _streams(spec: Spec) -> str:
 
 def shared_join(left: Spec, right: Spec, left_keys: tuple[int, ...], right_keys: tuple[int, ...]) -> SharedJoinSpec | None:
     """The join that a join of these two windows is an output of; None where a side is no time window."""
-    left_rows, right_rows = without_window(left), without_window(right)
-    if left_rows is None or right_rows is None:
+    if left.without_window is None or right.without_window is None:
         return None
-    return SharedJoinSpec(left_rows, right_rows, left_keys, right_keys)
-
-
-def without_window(spec: Spec) -> Spec | None:
-    """The rows of a time window as they come, below what selects them and their columns; None for anything else."""
-    if isinstance(spec, TimeWindowSpec):
-        return spec.input
-    if not isinstance(spec, FilterSpec | ProjectSpec):
-        return None
-    rows = without_window(spec.input)
-    return None if rows is None else replace(spec, input=rows)
+    return SharedJoinSpec(left.without_window, right.without_window, left_keys, right_keys)

@@ -50,6 +50,7 @@ class _StreamOfChanges(UnarySpec):
 
     pattern = Pattern.MONOTONIC
     lifetime = None
+    all_leave = False
     needs_exact_departures = True
 
     @property

@@ -28,6 +28,7 @@ class TimeWindowSpec(UnarySpec):
     size: int
 
     keeps = ""
+    all_leave = True
     needs_exact_departures = False
     is_transparent = True
 
@@ -42,6 +43,10 @@ class TimeWindowSpec(UnarySpec):
     @property
     def lookback(self) -> Lookback:
         return Lookback(self.size)
+
+    @property
+    def without_window(self) -> Spec:
+        return self.input
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         (rows,) = inputs
@@ -65,6 +70,7 @@ class JumpingWindowSpec(UnarySpec):
 
     keeps = "rows of the open basic window"
     pattern = Pattern.WEAKEST
+    all_leave = True
     needs_exact_departures = False
 
     @property
@@ -101,6 +107,10 @@ class CountWindowSpec(Signed, UnarySpec):
     def lookback(self) -> Lookback:
         is_of_a_stream = isinstance(self.input, PortSpec) and self.input.source is None
         return Lookback(rows=self.size + 2 * self.slide) if is_of_a_stream else TO_THE_FIRST_ROW
+
+    @property
+    def jump(self) -> int:
+        return self.slide
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         return replace(inputs[0], rows=float(self.size), leaves=True)

@@ -153,5 +153,5 @@ def test_query_5_is_run_as_its_streams_suggest() -> None:
     tops = {}
     for name in ("003_query_5_many_pairs_few_left_over", "003_query_5_few_pairs"):
         _, plan, _ = text(GOLDEN[name]).split("\n\n", 2)
-        tops[name] = [line.split()[1] for line in plan.splitlines()[1:2]]
+        tops[name] = [line.split()[1] for line in plan.splitlines()[2:3]]
     assert tops == {"003_query_5_many_pairs_few_left_over": ["Join"], "003_query_5_few_pairs": ["Combine"]}

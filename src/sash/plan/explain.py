@@ -52,10 +52,11 @@ def explain(plan: Plan) -> str:
 
 @deeply
 def explain_patterns(plan: Plan) -> str:
-    """The same, with the pattern of every edge beside it."""
-    lines = list(tree_lines(plan, inputs, describe))
+    """The same, with the pattern of every edge beside it: what could be known of its rows, whatever way it is run."""
+    edges = ((text, str(leaving(one))) for text, one in tree_lines(plan, inputs, describe))
+    lines = [("plan", "what is known of rows that leave"), *edges]
     width = max(len(text) for text, _ in lines) + 3
-    return "\n".join(f"{text:{width}}{leaving(one)}" for text, one in lines)
+    return "\n".join(f"{text:{width}}{known}" for text, known in lines)
 
 
 def describe(plan: Plan) -> str:

@@ -23,7 +23,6 @@ from sash.errors import SashError, choices
 from sash.schema import BIGINT, DOUBLE, INT, SECOND, STRING, TIMESTAMP, Schema, schema
 
 Int64s = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Streams = dict[str, pa.Table]
 
 START = 1_704_067_200 * SECOND  # 2024-01-01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from datetime import date, datetime
 from decimal import Decimal
@@ -32,6 +33,22 @@ VALUES = {
     pa.decimal128(20, 4): st.decimals(-(10**15), 10**15, places=4), pa.list_(pa.int64()): st.lists(st.none() | st.integers(-9, 9), max_size=3),
     pa.list_(pa.string()): st.lists(st.none() | st.text(st.characters(codec="utf-8"), max_size=4), max_size=3),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("SELECT 1; SELECT 'a", 18, "this ' is never closed"),
+        ("SELECT é, $$a", 11, "this $$ is never closed"),
+        ("SELECT X'0g' + 1", 8, "X'0g' is no hexadecimal literal: its digits are 0 to 9 and A to F"),
+        ("SELECT B'12'", 8, "B'12' is no binary literal: its digits are 0 and 1"),
+        ("SELECT /* a", 11, "the text ends inside of a comment"),
+    ],
+)
+def test_what_cannot_be_cut_into_tokens_is_shown_where_it_stands(text: str, position: int, message: str) -> None:
+    with pytest.raises(WireError, match=re.escape(message)) as error:
+        statements(text)
+    assert error.value.position == position
 
 
 @given(st.data(), st.integers(0, 12))

@@ -158,6 +158,8 @@ MISTAKES = [
     ("SELECT ts FROM bids EXCEPT SELECT true FROM bids", "EXCEPT", "TIMESTAMP and BOOLEAN have no type in common"),
     ("SELECT 1 FROM bids b, people LEFT JOIN auctions ON b.auction = id", "b", 'unknown input "b"; the inputs of this query'),
     ("SELECT 1 FROM bids b JOIN (people JOIN auctions ON price = id)", "price = id", "this names an input that is joined later"),
+    ("SELECT 1 FROM bids b WHERE EXISTS (SELECT 1 FROM (people JOIN auctions ON b.price = id))", "b.price = id",
+     "this names a column of a query around, which a join in parentheses or after a comma cannot; put the condition into WHERE"),
     ("SELECT 1 FROM bids ASOF JOIN people ON bidder = name", "bidder = name", "ASOF JOIN needs one inequality between its two sides"),
     ("SELECT 1 FROM bids ASOF JOIN people ON price > 1", "price > 1", "ASOF JOIN needs one inequality between its two sides"),
     ("SELECT 1 FROM bids ASOF RIGHT JOIN people ON bidder > name", "ASOF RIGHT JOIN", "ASOF RIGHT JOIN is not supported yet"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sash.interned import Interned, remembered
 from sash.scalar.user_functions import UserFunction
 from sash.schema import Type
-from sash.tree import transform
+from sash.tree import reached, transform
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,11 @@ def leaves(expression: Expression) -> Iterator[Leaf]:
             yield from leaves(argument)
     elif not isinstance(expression, Literal):
         yield expression
+
+
+def calls(expression: Expression) -> Iterator[Call]:
+    """Every call in an expression, in order, each once."""
+    return (part for part in reached(expression, _arguments) if isinstance(part, Call))
 
 
 def columns(expression: Expression) -> Iterator[Column]:

@@ -14,8 +14,6 @@ from sash.serve.served import Served
 if TYPE_CHECKING:
     from sash.serve.flight import FlightDoor
 
-DEFAULT_PORT = 5433  # beside a PostgreSQL that may be there
-
 
 @dataclass(frozen=True)
 class Door:

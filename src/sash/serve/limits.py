@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sash.errors import SashError
@@ -41,14 +39,6 @@ class AnswerBytes:
     @property
     def held(self) -> int:
         return self._held
-
-    @contextmanager
-    def holding(self, count: int) -> Iterator[None]:
-        self.take(count)
-        try:
-            yield
-        finally:
-            self.give_back(count)
 
     def take(self, count: int) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sash.plan.nodes import Filter, Plan
 from sash.scalar import build
 from sash.scalar.evaluate import Failures, evaluate
-from sash.scalar.nodes import Call, Column, Expression, Literal, columns
+from sash.scalar.nodes import Call, Column, Expression, Literal, calls, columns, replaced
 from sash.schema import BOOLEAN, Kind
 
 TRUE = Literal(True, BOOLEAN)
@@ -42,9 +42,7 @@ def reads_doubles(expression: Expression) -> bool:
 
 def has_user_code(expression: Expression) -> bool:
     """A function of the user may do what it likes, so it is called where it was written."""
-    if not isinstance(expression, Call):
-        return False
-    return expression.user is not None or any(map(has_user_code, expression.arguments))
+    return any(call.user is not None for call in calls(expression))
 
 
 def constant(condition: Expression) -> bool | None:
@@ -78,9 +76,4 @@ def parted(conditions: Iterable[Expression], belongs: Callable[[Expression], boo
 
 def substituted(expression: Expression, values: Sequence[Expression]) -> Expression:
     """The expression with every column replaced by the value that it stands for."""
-    if isinstance(expression, Column):
-        return values[expression.index]
-    if isinstance(expression, Call):
-        arguments = tuple(substituted(argument, values) for argument in expression.arguments)
-        return Call(expression.function, arguments, expression.type, expression.user)
-    return expression
+    return replaced(expression, lambda part: values[part.index] if isinstance(part, Column) else None)

@@ -54,10 +54,6 @@ class Body:
     def int16s(self) -> list[int]:
         return [self.int16() for _ in range(self.uint16())]
 
-    @property
-    def is_at_end(self) -> bool:
-        return self._at >= len(self._data)
-
     def _number(self, kind: str, size: int) -> int:
         (value,) = struct.unpack(kind, self.bytes_(size))
         return int(value)

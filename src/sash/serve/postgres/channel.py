@@ -93,10 +93,8 @@ class Channel:
         self.flush()
 
     def put_error(self, error: WireError) -> None:
-        self._put_fields(b"E", error)
-
-    def put_notice(self, notice: WireError) -> None:
-        self._put_fields(b"N", notice)
+        body = b"".join(key + text.replace("\0", "�").encode(errors="replace") + b"\0" for key, text in error.fields())
+        self.put(b"E", body + b"\0")
 
     def flush(self) -> None:
         if self._waiting:
@@ -133,10 +131,6 @@ class Channel:
         poll = select.poll()
         poll.register(self._sock.fileno(), select.POLLIN)
         return bool(poll.poll(0))
-
-    def _put_fields(self, tag: bytes, error: WireError) -> None:
-        body = b"".join(key + text.replace("\0", "�").encode(errors="replace") + b"\0" for key, text in error.fields())
-        self.put(tag, body + b"\0")
 
     def _exactly(self, count: int) -> bytes:
         try:

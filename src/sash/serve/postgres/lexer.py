@@ -3,7 +3,6 @@ E'…', $$…$$, comments, and $1 for a value that comes later."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,10 +12,10 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.serve.postgres.failures import WireError
+from sash.sql.syntax.dialect import no_tokens
 
 STRINGS = (TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING)
 _NOT_WORDS = (*STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER)
-_NEVER_CLOSED = re.compile(r"Missing (.+) from \d+:\d+")
 
 
 class PostgresTokens(Postgres):
@@ -84,13 +83,5 @@ def _tokens(text: str) -> list[Token]:
     try:
         return PostgresTokens().tokenize(text)
     except TokenError as error:
-        raise WireError("42601", _what_is_wrong(str(error.__cause__)), position=len(text)) from None
-
-
-def _what_is_wrong(reason: str) -> str:
-    """Why a text cannot be cut into tokens, in our words."""
-    if (opened := _NEVER_CLOSED.match(reason)) is not None:
-        return f"this {opened[1]} is never closed"
-    if reason.startswith("Numeric string contains invalid characters"):
-        return "the digits of a literal X'…' are 0 to 9 and A to F, those of B'…' are 0 and 1"
-    return "the text ends inside of a comment"
+        place, what, hint = no_tokens(error, text)
+        raise WireError("42601", what, hint=hint, position=place.start + 1) from None

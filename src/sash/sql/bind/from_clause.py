@@ -70,9 +70,12 @@ def _beside(left: Joined, right: Joined) -> Joined:
 def _alone(joined: Joined, before: Scope) -> Part:
     """Inputs that are joined before they meet others, which their conditions cannot name."""
     for step in joined.steps:
-        if step.node and any(_is_earlier(leaf, before) for part in step.conditions for leaf in leaves(part)):
-            hint = "put the condition into WHERE"
-            raise fault(step.node.args.get("on"), "this names an input that is joined later", hint)
+        named = [leaf for part in step.conditions for leaf in leaves(part)] if step.node else []
+        if any(_is_earlier(leaf, before) for leaf in named):
+            is_around = any(isinstance(leaf, OuterColumn) for leaf in named)
+            around = "a column of a query around, which a join in parentheses or after a comma cannot"
+            what = around if is_around else "an input that is joined later"
+            raise fault(step.node and step.node.args.get("on"), f"this names {what}", "put the condition into WHERE")
         if any(_is_earlier(leaf, before) for leaf in _read_by(step, before.level)):
             raise fault(step.node, "this LATERAL names an input that is joined later", "write the join without parentheses")
     return joined.part(())

@@ -18,7 +18,7 @@ from sash.errors import SqlError, choices
 from sash.plan.aggregates import Kept
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Aggregate, Plan, Project
-from sash.scalar.nodes import Call, Column, Expression, Literal, leaves, replaced, unfinished
+from sash.scalar.nodes import Call, Column, Expression, Literal, calls, leaves, replaced, unfinished
 from sash.sql.bind import projections
 from sash.sql.bind.calls import Aggregates
 from sash.sql.bind.composite_aggregates import with_modes, with_numbers
@@ -79,19 +79,11 @@ def is_computed(expression: Expression) -> bool:
 
 def marks_of(expressions: Sequence[Expression], keys: Sequence[Expression]) -> tuple[Call, ...]:
     """The calls of GROUPING in expressions."""
-    found = dict.fromkeys(call for expression in expressions for call in _marks(expression))
+    found = dict.fromkeys(call for one in expressions for call in calls(one) if call.function == GROUPING)
     for call in found:
         if any(argument not in keys for argument in call.arguments):
             raise SqlError("GROUPING takes what GROUP BY names", f"keys are: {choices(map(expression_text, keys))}")
     return tuple(found)
-
-
-def _marks(expression: Expression) -> Iterator[Call]:
-    if isinstance(expression, Call):
-        if expression.function == GROUPING:
-            yield expression
-        for argument in expression.arguments:
-            yield from _marks(argument)
 
 
 def outside_keys(expression: Expression, keys: Sequence[Expression]) -> Iterator[Expression]:

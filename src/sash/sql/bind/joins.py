@@ -12,11 +12,11 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from sash.plan.nodes import Join, Plan, Project
+from sash.plan.rules.conditions import TRUE, conjunction
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Literal, leaves
 from sash.schema import Kind, Type
 from sash.sql.bind import projections
-from sash.sql.bind.conditions import TRUE, conjunction
 from sash.sql.bind.numbering import filtered
 from sash.sql.bind.projections import cut
 from sash.sql.bind.references import Key, OuterColumn, key_of, placed

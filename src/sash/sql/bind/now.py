@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sash.errors import SashError
-from sash.scalar.nodes import Call, Expression, Literal
+from sash.scalar.nodes import Call, Expression, Literal, calls, replaced
 from sash.schema import TIMESTAMP
 
 NOW = Call("now", (), TIMESTAMP)
 
 
 def reads_time(expression: Expression) -> bool:
-    return isinstance(expression, Call) and (expression == NOW or any(map(reads_time, expression.arguments)))
+    return NOW in calls(expression)
 
 
 def at_time(expression: Expression, now: Expression) -> Expression:
     """An expression with another value for NOW()."""
-    if expression == NOW:
-        return now
-    if not isinstance(expression, Call):
-        return expression
-    return replace(expression, arguments=tuple(at_time(part, now) for part in expression.arguments))
+    return replaced(expression, lambda part: now if part == NOW else None)
 
 
 def whole(expression: Expression) -> int | None:

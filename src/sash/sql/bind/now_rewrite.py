@@ -11,7 +11,8 @@ than the instant changes when a period ends (`periods.py`). Anything else would 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from sash.errors import SashError
@@ -19,11 +20,11 @@ from sash.interned import remembered
 from sash.plan.current_period import CurrentPeriod
 from sash.plan.nodes import Filter, Join, Plan, Project, Scan
 from sash.plan.nodes import Sequence as Pairs
+from sash.plan.rules.conditions import conjunction, conjuncts, parted
 from sash.plan.tables import is_non_retroactive
 from sash.plan.time_predicate import TimePredicate
 from sash.plan.unnest import Unnest
-from sash.scalar.nodes import Call, Column, Expression, remap
-from sash.sql.bind.conditions import conjunction
+from sash.scalar.nodes import Call, Column, Expression, calls, remap, replaced
 from sash.sql.bind.instants import MIRRORED, REACHED, Unsolved, question
 from sash.sql.bind.now import NOW, misplaced, reads_time
 from sash.sql.bind.periods import TICK, period_of, ticking
@@ -59,8 +60,7 @@ def _above_lookup(plan: Join) -> Join:
     sides: dict[str, Plan] = {"left": plan.left, "right": plan.right}
     for name, side in sides.items():
         while isinstance(side, Filter) and is_non_retroactive(side) and reads_time(side.predicate):
-            timed = [condition for condition in _conjuncts(side.predicate) if reads_time(condition)]
-            plain = [condition for condition in _conjuncts(side.predicate) if not reads_time(condition)]
+            timed, plain = parted(conjuncts(side.predicate), reads_time)
             places = {place: place + width * (name == "right") for place in range(len(side.schema))}
             lifted += [remap(condition, places) for condition in timed]
             side = Filter(side.input, conjunction(plain)) if plain else side.input
@@ -84,7 +84,7 @@ def _reads_time_below(plan: Plan) -> bool:
 
 def _filter(plan: Filter) -> Plan:
     """What does not read the time comes first, what changes with every period last."""
-    conditions = [_answered(condition) for condition in _conjuncts(plan.predicate)]
+    conditions = [_answered(condition) for condition in conjuncts(plan.predicate)]
     ticks = [condition for condition in conditions if _has(condition, TICK)]
     answers = [condition for condition in conditions if _has(condition, REACHED) and condition not in ticks]
     plain = [condition for condition in conditions if condition not in ticks and condition not in answers]
@@ -102,14 +102,6 @@ def _unnest(plan: Unnest) -> Plan:
     apart = replace(plan, input=wide, array=array)
     kept = [column for column in columns(apart) if not width <= column.index < len(wide.schema)]
     return Project(apart, tuple(kept), plan.schema.names)
-
-
-def _conjuncts(expression: Expression) -> Iterator[Expression]:
-    if isinstance(expression, Call) and expression.function == "and":
-        for part in expression.arguments:
-            yield from _conjuncts(part)
-    else:
-        yield expression
 
 
 def _told(plan: Plan, expressions: Sequence[Expression]) -> tuple[Plan, list[Expression]]:
@@ -132,46 +124,29 @@ def _told(plan: Plan, expressions: Sequence[Expression]) -> tuple[Plan, list[Exp
     if ticks:
         plan = CurrentPeriod(plan, tuple(map(period_of, ticks)))
         found |= zip(ticks, columns(plan)[-len(ticks) :], strict=True)
-    return plan, [_replaced(expression, found) for expression in expressions]
+    return plan, [replaced(expression, found.get) for expression in expressions]
 
 
 def _all(expressions: Sequence[Expression], function: str) -> list[Call]:
     """All calls of a function, each once."""
-    return list(dict.fromkeys(call for expression in expressions for call in _calls(expression, function)))
-
-
-def _calls(expression: Expression, function: str) -> Iterator[Call]:
-    if isinstance(expression, Call):
-        if expression.function == function:
-            yield expression
-        else:
-            for part in expression.arguments:
-                yield from _calls(part, function)
+    return list(dict.fromkeys(call for expression in expressions for call in calls(expression) if call.function == function))
 
 
 def _has(expression: Expression, function: str) -> bool:
-    return any(True for _ in _calls(expression, function))
-
-
-def _replaced(expression: Expression, found: dict[Expression, Column]) -> Expression:
-    if not isinstance(expression, Call):
-        return expression
-    return found.get(expression) or replace(
-        expression, arguments=tuple(_replaced(part, found) for part in expression.arguments)
-    )
+    return any(call.function == function for call in calls(expression))
 
 
 def _answered(expression: Expression) -> Expression:
     """An expression in which comparisons with NOW() are questions, and functions of it are those of a period."""
-    if not isinstance(expression, Call) or not reads_time(expression):
-        return expression
-    if expression.function in MIRRORED:
-        try:
-            return question(expression)
-        except Unsolved:
-            pass
-    if (period := ticking(expression)) is not None:
-        return period
-    if expression == NOW:
+    return replaced(expression, _answer)
+
+
+def _answer(part: Expression) -> Expression | None:
+    if not isinstance(part, Call) or not reads_time(part):
+        return part
+    if part == NOW:
         raise misplaced()
-    return replace(expression, arguments=tuple(_answered(part) for part in expression.arguments))
+    if part.function in MIRRORED:
+        with suppress(Unsolved):
+            return question(part)
+    return ticking(part)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from sash.plan.nodes import Filter, Plan, Project, Top
+from sash.plan.rules.conditions import conjunction, conjuncts
 from sash.scalar.nodes import Call, Column, Expression, Literal, leaves
 from sash.schema import BIGINT
-from sash.sql.bind.conditions import FALSE, conjunction, parts_of
+from sash.sql.bind.conditions import FALSE
 from sash.sql.bind.references import Key, WindowResult, key_of, placed
 
 UNLIMITED = 2**63 - 1
@@ -55,7 +57,7 @@ class Bounds:
 def bounds(conditions: Sequence[Expression], number: Key) -> tuple[Bounds, list[Expression]]:
     """What conditions say about the number, and those that say something else."""
     found, rest = Bounds(), []
-    for condition in parts_of(conditions):
+    for condition in chain.from_iterable(map(conjuncts, conditions)):
         said = _comparison(condition, number)
         if said is None:
             rest.append(condition)

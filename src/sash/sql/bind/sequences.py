@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from sash.plan import nodes
 from sash.plan.nodes import Stream
+from sash.plan.rules.conditions import conjunction
 from sash.scalar.nodes import Column, Expression
-from sash.sql.bind.conditions import conjunction, conjuncts
+from sash.sql.bind.conditions import conjuncts
 from sash.sql.bind.context import Context
 from sash.sql.bind.expressions import ExpressionBinder
 from sash.sql.bind.inputs import windowed

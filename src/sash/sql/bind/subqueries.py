@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Aggregate, Filter, Plan, Project
+from sash.plan.rules.conditions import conjuncts
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, replaced
 from sash.sql.bind import scalar_subqueries as only_rows
 from sash.sql.bind import semi_and_outer_joins as matches
-from sash.sql.bind.conditions import parts_of
 from sash.sql.bind.joins import Part, match
 from sash.sql.bind.outer_columns import inside, is_tied, is_variable, substituted
 from sash.sql.bind.projections import columns as columns_of
@@ -154,7 +154,7 @@ def _peeled(plan: Plan, level: int) -> tuple[Plan, list[Expression], list[Expres
             outputs = [_over(output, below) for output in outputs]
             conditions = [_over(condition, below) for condition in conditions]
         elif isinstance(plan, Filter):
-            conditions += parts_of([plan.predicate])
+            conditions += conjuncts(plan.predicate)
         elif not (isinstance(plan, Aggregate) and plan == distinct(plan.input)):  # how often is not asked
             break
         plan = plan.input

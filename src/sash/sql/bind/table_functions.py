@@ -15,11 +15,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sash.plan.nodes import Plan, Project, SingleRow
+from sash.plan.rules.conditions import TRUE
 from sash.plan.unnest import Unnest
 from sash.scalar import build
 from sash.scalar.nodes import Expression, Literal
 from sash.schema import BIGINT, Kind
-from sash.sql.bind.conditions import TRUE
 from sash.sql.bind.context import Context
 from sash.sql.bind.expressions import ExpressionBinder
 from sash.sql.bind.joins import Part

@@ -25,12 +25,12 @@ from sash.plan.as_of import AsOf
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Aggregate, Combine, Filter, Join, Minus, Order, Plan, Project, SingleRow, Top
 from sash.plan.over import Over, OverCall, WindowFunction
+from sash.plan.rules.conditions import conjuncts
 from sash.plan.unnest import Unnest
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, Leaf, Literal, replaced
 from sash.schema import BIGINT
 from sash.sql.bind import semi_and_outer_joins as matches
-from sash.sql.bind.conditions import parts_of
 from sash.sql.bind.joins import Part, match
 from sash.sql.bind.numbering import filtered
 from sash.sql.bind.outer_columns import is_of, is_tied, is_variable, names, variables
@@ -77,7 +77,7 @@ class Unnesting:
         if not is_tied(plan, self._level):
             return Tied(plan, ())
         if isinstance(plan, Filter):
-            return self._under(self.tied(plan.input), list(parts_of([plan.predicate])))
+            return self._under(self.tied(plan.input), list(conjuncts(plan.predicate)))
         if isinstance(plan, Project):
             return self._project(plan)
         if isinstance(plan, Unnest):
@@ -138,7 +138,7 @@ class Unnesting:
             build.call("equal", [columns(left.plan)[mine + left.shift], _right(right.plan, theirs + right.shift)])
             for mine, theirs in zip(plan.left_keys, plan.right_keys, strict=True)
         ]
-        rest = [] if plan.residual is None else list(parts_of([plan.residual]))
+        rest = [] if plan.residual is None else list(conjuncts(plan.residual))
         return self._under(_joined(left, right, keys), rest)
 
     def _combine(self, plan: Combine) -> Tied:

@@ -18,7 +18,6 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sash.errors import SqlError
 from sash.sql.syntax.nesting import check_nesting
 from sash.sql.syntax.stream_syntax import give_window, is_in_parentheses, window_of
 from sash.sql.syntax.text_positions import Place, fault, mark
@@ -186,21 +185,23 @@ def tokenize(text: str) -> list[Token]:
     try:
         return Sash().tokenize(text)
     except TokenError as error:
-        reason = str(error.__cause__)
-        if (opened := _NEVER_CLOSED.match(reason)) is not None:
-            start = int(opened[2])
-            raise fault(Place(start, start + 1), f"this {opened[1]} is never closed") from None
-        if (wrong := _NO_DIGITS.match(reason)) is not None:
-            raise _no_digits(text, int(wrong[1])) from None
-        raise fault(Place(len(text) - 1, len(text)), "the text ends inside of a comment") from None
+        raise fault(*no_tokens(error, text)) from None
 
 
-def _no_digits(text: str, start: int) -> SqlError:
-    """The fault of X'…' with other characters than digits."""
+def no_tokens(error: TokenError, text: str) -> tuple[Place, str, str | None]:
+    """Where a text cannot be cut into tokens, why, and a way out if there is more than one."""
+    reason = str(error.__cause__)
+    if (opened := _NEVER_CLOSED.match(reason)) is not None:
+        start = int(opened[2])
+        return Place(start, start + 1), f"this {opened[1]} is never closed", None
+    if (wrong := _NO_DIGITS.match(reason)) is None:
+        return Place(len(text) - 1, len(text)), "the text ends inside of a comment", None
+    start = int(wrong[1])
     literal = _QUOTED.match(text, start)
-    place = Place(start, len(text) if literal is None else literal.end())
-    what = f"{text[place.start : place.end]} is no hexadecimal literal: its digits are 0 to 9 and A to F"
-    return fault(place, what, "write a text without the letter before it, a number as 31")
+    end = len(text) if literal is None else literal.end()
+    kind, digits = ("binary", "0 and 1") if text[start] in "bB" else ("hexadecimal", "0 to 9 and A to F")
+    what = f"{text[start:end]} is no {kind} literal: its digits are {digits}"
+    return Place(start, end), what, "write a text without the letter before it, a number as 31"
 
 
 def parse_expression(tokens: Sequence[Token], text: str) -> exp.Expr:

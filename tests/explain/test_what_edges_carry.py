@@ -28,7 +28,7 @@ Carried = dict[Spec, list[Delta]]
 def carried(monkeypatch: pytest.MonkeyPatch) -> Carried:
     """What was given on every edge, by the operator that gave it; what comes in from outside, by its port."""
     found: Carried = defaultdict(list)
-    gave, saw = Node.gave, Node.saw
+    gave, observe = Node.gave, Node.observe
 
     def watched_output(node: Node, delta: Delta) -> None:
         found[node.spec].append(delta.copy())
@@ -38,10 +38,10 @@ def carried(monkeypatch: pytest.MonkeyPatch) -> Carried:
         for spec, taken in zip(node.spec.inputs, inputs, strict=True):
             if not spec.inputs and len(taken):
                 found[spec].append(taken.copy())
-        saw(node, inputs, delta)
+        observe(node, inputs, delta)
 
     monkeypatch.setattr(Node, "gave", watched_output)
-    monkeypatch.setattr(Node, "saw", watched_inputs)
+    monkeypatch.setattr(Node, "observe", watched_inputs)
     return found
 
 

@@ -12,21 +12,21 @@ from sash.schema import FOREVER
 def test_nothing_is_known_before_the_first_rows() -> None:
     expected = FanoutEstimate()
     assert expected.of(1_000) == 0
-    expected.saw(0, Delta.room(50, 1))  # by time alone
+    expected.observe(0, Delta.room(50, 1))  # by time alone
     assert expected.of(1_000) == 0
 
 
 def test_larger_steps_give_more() -> None:
     expected = FanoutEstimate()
-    expected.saw(100, Delta.room(250, 1))
+    expected.observe(100, Delta.room(250, 1))
     assert [expected.of(rows) for rows in (0, 4, 100, 10_000)] == [0, 15, 375, 37_500]
 
 
 def test_a_few_rows_with_many_changes_do_not_take_all_memory() -> None:
     expected = FanoutEstimate()
-    expected.saw(1, Delta.room(10_000, 1))
+    expected.observe(1, Delta.room(10_000, 1))
     assert expected.of(1 << 30) == MOST
-    expected.saw(1, Delta.room(3 * MOST, 0))
+    expected.observe(1, Delta.room(3 * MOST, 0))
     assert expected.of(1 << 30) == 6 * MOST
 
 

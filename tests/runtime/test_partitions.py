@@ -89,14 +89,14 @@ def test_thousands_of_partitions_are_found_again() -> None:
     names = [f"partition {number} with a long name" for number in range(5000)]
     clocks.know(names, 7)
     for number, name in enumerate(names):
-        clocks.saw(name, number)
+        clocks.observe(name, number)
     clocks.advance(names[:10], 100)
     again = PartitionClocks(arena.scope("s"))
     assert len(again) == 5000
     assert again.clocks(3) == {name: 100 if n < 10 else max(7, n - 3) for n, name in enumerate(names)}
     assert again.least(3) == 7
     learned = PartitionClocks(arena.scope("other"))
-    learned.learn(again.told())
+    learned.merge(again.snapshot())
     assert learned.clocks(3) == again.clocks(3)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sash.errors import SashError
 from sash.plan.streams import StreamSpec
 from sash.runtime.packets import Cargo, Packet
-from sash.spark.shard_task import Keeper
+from sash.spark.shard_task import ShardTask
 from simulation.faults import Fault, Faults
 from simulation.world import Attempt, Killed, Process, StoreFailed, World, Wrong
 
@@ -80,7 +80,7 @@ class SimulatedQuery(Query):
     def _answer(self, batch: int, level: int, shard: int, packets: list[Packet], marked: list[Packet]) -> list[Packet]:
         def work(machine: int) -> list[Packet]:
             settings = replace(self._settings, arenas=self.world.arenas(machine))
-            return Keeper(self._job, settings, self._host._make_engine, level, shard, self._code).answer(batch, packets, marked)
+            return ShardTask(self._job, settings, self._host._make_engine, level, shard, self._code).answer(batch, packets, marked)
 
         return self._task(f"task {batch}/{level}/{shard}", work)
 

@@ -60,11 +60,11 @@ def test_workloads_are_of_all_kinds() -> None:
 
 def test_a_wrong_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A keeper that answers a batch twice, as if it had forgotten the first time, is seen through."""
-    from sash.spark.shard_task import Keeper
+    from sash.spark.shard_task import ShardTask
     from sash.spark.store import History
 
     monkeypatch.setattr(History, "answer", lambda self, batch: None)
-    monkeypatch.setattr(Keeper, "_choose_base", lambda self, arena_file, version: None)
+    monkeypatch.setattr(ShardTask, "_choose_base", lambda self, arena_file, version: None)
     assert any(play(seed)[1] for seed in range(40, 140))
 
 

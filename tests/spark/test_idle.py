@@ -23,33 +23,33 @@ def told(greatest: dict[str, int]) -> list[dict[str, int | None]]:
 
 def test_a_silent_stream_follows_the_least_clock_of_the_others() -> None:
     rule = IdleRule([named("quiet", idle=100), named("one", delay=5), named("two")], now=0)
-    rule.saw(told({"one": 50, "two": 60}), now=40)
+    rule.observe(told({"one": 50, "two": 60}), now=40)
     assert rule.advances(now=99) == {}
     assert rule.advances(now=100) == {"quiet": 45}
     assert rule.advances(now=101) == {}
-    rule.saw(told({"one": 90, "two": 70}), now=150)
+    rule.observe(told({"one": 90, "two": 70}), now=150)
     assert rule.advances(now=150) == {"quiet": 70}
 
 
 def test_a_stream_that_speaks_again_is_not_idle() -> None:
     rule = IdleRule([named("quiet", idle=100), named("one")], now=0)
-    rule.saw(told({"one": 50}), now=0)
+    rule.observe(told({"one": 50}), now=0)
     assert rule.advances(now=100) == {"quiet": 50}
-    rule.saw(told({"quiet": 60, "one": 80}), now=110)
+    rule.observe(told({"quiet": 60, "one": 80}), now=110)
     assert rule.advances(now=150) == {}
     assert rule.advances(now=210) == {"quiet": 80}
 
 
 def test_all_alone_time_goes_on_as_on_the_wall() -> None:
     both = IdleRule([named("one", idle=SECOND), named("two", idle=SECOND)], now=0, horizon=3 * SECOND)
-    both.saw(told({"one": 50, "two": 70}), now=0)
+    both.observe(told({"one": 50, "two": 70}), now=0)
     assert both.advances(now=SECOND - 1) == {}
     assert both.advances(now=SECOND) == {"one": SECOND + 70, "two": SECOND + 70}
     assert both.advances(now=SECOND + 1) == {}
     assert both.advances(now=2 * SECOND) == {"one": 2 * SECOND + 70, "two": 2 * SECOND + 70}
     assert both.advances(now=4 * SECOND) == {"one": 4 * SECOND + 70, "two": 4 * SECOND + 70}
     assert both.advances(now=9 * SECOND) == {}  # every row is gone
-    both.saw(told({"one": 20 * SECOND}), now=20 * SECOND)
+    both.observe(told({"one": 20 * SECOND}), now=20 * SECOND)
     assert both.advances(now=20 * SECOND + 1) == {"two": 20 * SECOND}
 
 
@@ -64,7 +64,7 @@ def test_a_stream_that_is_stamped_on_arrival_goes_on_with_the_wall() -> None:
     rule = IdleRule([named("stamped", stamp=Stamp.INTERNAL, timestamp=None)], now=0, horizon=2 * SECOND)
     assert rule.is_set
     assert rule.advances(now=SECOND) == {}  # it has not begun
-    rule.saw(told({"stamped": SECOND}), now=SECOND)
+    rule.observe(told({"stamped": SECOND}), now=SECOND)
     assert rule.advances(now=SECOND + 10) == {}
     assert rule.advances(now=2 * SECOND) == {"stamped": 2 * SECOND}
     assert rule.advances(now=2 * SECOND + 1) == {}
@@ -74,10 +74,10 @@ def test_a_stream_that_is_stamped_on_arrival_goes_on_with_the_wall() -> None:
 
 def test_time_never_goes_back() -> None:
     rule = IdleRule([named("quiet", idle=100), named("one")], now=0)
-    rule.saw(told({"quiet": 90, "one": 50}), now=0)
-    rule.saw(told({"one": 60}), now=200)
+    rule.observe(told({"quiet": 90, "one": 50}), now=0)
+    rule.observe(told({"one": 60}), now=200)
     assert rule.advances(now=200) == {}
-    rule.saw(told({"one": 95}), now=201)
+    rule.observe(told({"one": 95}), now=201)
     assert rule.advances(now=202) == {"quiet": 95}
 
 
@@ -94,7 +94,7 @@ def of_partitions(stream: str, clocks: dict[str, int], heard: list[str]) -> list
 
 def test_a_silent_partition_follows_the_others() -> None:
     rule = IdleRule([named("parted", idle=100), named("one")], now=0)
-    rule.saw(told({"one": 90, "parted": 70}), now=0)
+    rule.observe(told({"one": 90, "parted": 70}), now=0)
     rule.saw_partitions(of_partitions("parted", {"a": 10, "b": 60, "c": 20}, ["a", "b", "c"]), now=10)
     assert rule.advances(now=109) == {}
     rule.saw_partitions(of_partitions("parted", {"a": 10, "b": 80, "c": 20}, ["b"]), now=60)
@@ -103,17 +103,17 @@ def test_a_silent_partition_follows_the_others() -> None:
     rule.saw_partitions(of_partitions("parted", {"a": 80, "b": 95, "c": 80}, ["b"]), now=120)
     assert list(rule.events(now=121)) == [{"advance": 90, "stream": "parted", "partitions": ["a", "c"]}]
     rule.saw_partitions(of_partitions("parted", {"a": 91, "b": 95, "c": 90}, ["a"]), now=130)
-    rule.saw(told({"one": 300}), now=131)
+    rule.observe(told({"one": 300}), now=131)
     assert list(rule.events(now=140)) == [{"advance": 91, "stream": "parted", "partitions": ["c"]}]
 
 
 def test_a_stream_without_a_rule_is_followed_at_its_least_partition() -> None:
     rule = IdleRule([named("quiet", idle=100), named("parted")], now=0)
-    rule.saw(told({"parted": 70}), now=0)
+    rule.observe(told({"parted": 70}), now=0)
     rule.saw_partitions(of_partitions("parted", {"a": 10, "b": 60}, ["a", "b"]), now=0)
     assert list(rule.events(now=100)) == [{"advance": 10, "stream": "quiet"}]
     rule.watch([named("quiet", idle=100), named("parted"), named("new")], now=100, horizon=0)
-    rule.saw(told({"new": 50}), now=100)
+    rule.observe(told({"new": 50}), now=100)
     rule.saw_partitions(of_partitions("parted", {"a": 30, "b": 60}, ["a"]), now=101)
     assert list(rule.events(now=300)) == [{"advance": 30, "stream": "quiet"}]
 

@@ -23,17 +23,17 @@ from sash.spark.folder import Folder
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
-from sash.spark.shard_task import Keeper
+from sash.spark.shard_task import ShardTask
 from sash.stores.arena import Arena
 
 JOB = counting.job(counting.stream(None), shards=1)
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Keeper:
+def keeper(tmp_path: Path) -> ShardTask:
     folders = SealedFolder.of(tmp_path / "cp"), Folder.of(tmp_path / "out")
     settings = Settings(".", *folders, tmp_path / "arenas", snapshot_every=4)
-    return Keeper(JOB, settings, counting.Counting, 1, 0)
+    return ShardTask(JOB, settings, counting.Counting, 1, 0)
 
 
 def packets(batch: int) -> list[Packet]:
@@ -42,25 +42,25 @@ def packets(batch: int) -> list[Packet]:
     return [Packet(1, 0, Cargo.ROWS, "events", 0, 0, batch_body(rows))]
 
 
-def run(keeper: Keeper, batches: range) -> list[list[Packet]]:
+def run(keeper: ShardTask, batches: range) -> list[list[Packet]]:
     return [keeper.answer(batch, packets(batch)) for batch in batches]
 
 
-def output(keeper: Keeper) -> dict[str, bytes]:
+def output(keeper: ShardTask) -> dict[str, bytes]:
     folder = Path(keeper.settings.output.place)
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("batch-*"))}
 
 
-def changes(keeper: Keeper) -> pa.Table:
+def changes(keeper: ShardTask) -> pa.Table:
     return pq.read_table(keeper.settings.output.child(output_name(JOB.views[0].name, Cargo.CHANGES)).place)
 
 
-def meta_path(keeper: Keeper) -> Path:
+def meta_path(keeper: ShardTask) -> Path:
     return keeper.settings.arenas / "1-0.json"
 
 
 @pytest.fixture
-def expected(keeper: Keeper, tmp_path: Path) -> tuple[list[list[Packet]], dict[str, bytes]]:
+def expected(keeper: ShardTask, tmp_path: Path) -> tuple[list[list[Packet]], dict[str, bytes]]:
     """The answers and outputs of an undisturbed run."""
     calm = replace(
         keeper,
@@ -72,13 +72,13 @@ def expected(keeper: Keeper, tmp_path: Path) -> tuple[list[list[Packet]], dict[s
     return run(calm, range(12)), output(calm)
 
 
-def test_a_retry_gets_the_stored_answer_and_counts_nothing_twice(keeper: Keeper, expected: tuple) -> None:
+def test_a_retry_gets_the_stored_answer_and_counts_nothing_twice(keeper: ShardTask, expected: tuple) -> None:
     answers = [answer for batch in range(12) for answer in run(keeper, range(batch, batch + 1)) * 2]
     assert answers == [answer for answer in expected[0] for _ in range(2)]
     assert output(keeper) == expected[1]
 
 
-def test_a_deleted_arena_is_rebuilt_at_every_batch(keeper: Keeper, expected: tuple) -> None:
+def test_a_deleted_arena_is_rebuilt_at_every_batch(keeper: ShardTask, expected: tuple) -> None:
     answers = []
     for batch in range(12):
         shutil.rmtree(keeper.settings.arenas, ignore_errors=True)
@@ -87,7 +87,7 @@ def test_a_deleted_arena_is_rebuilt_at_every_batch(keeper: Keeper, expected: tup
     assert output(keeper) == expected[1]
 
 
-def test_a_torn_arena_is_rebuilt(keeper: Keeper, expected: tuple) -> None:
+def test_a_torn_arena_is_rebuilt(keeper: ShardTask, expected: tuple) -> None:
     answers = run(keeper, range(7))
     arena = keeper.settings.arenas / "1-0.arena"
     arena.write_bytes(b"\7" * arena.stat().st_size)
@@ -97,7 +97,7 @@ def test_a_torn_arena_is_rebuilt(keeper: Keeper, expected: tuple) -> None:
     assert output(keeper) == expected[1]
 
 
-def test_an_arena_of_another_boot_is_rebuilt(keeper: Keeper, expected: tuple) -> None:
+def test_an_arena_of_another_boot_is_rebuilt(keeper: ShardTask, expected: tuple) -> None:
     answers = run(keeper, range(7))
     arena = keeper.settings.arenas / "1-0.arena"
     arena.write_bytes(b"\7" * arena.stat().st_size)
@@ -132,7 +132,7 @@ def _cut(arena: Path, other: Path) -> None:
 
 @pytest.mark.parametrize("damage", [_overwrite, _overwrite_through_a_map, _bring_back, _exchange, _cut, lambda arena, _: arena.unlink()])
 def test_an_arena_that_is_not_as_it_was_left_is_rebuilt(
-    keeper: Keeper, expected: tuple, tmp_path: Path, damage: Callable[[Path, Path], None]
+    keeper: ShardTask, expected: tuple, tmp_path: Path, damage: Callable[[Path, Path], None]
 ) -> None:
     answers = run(keeper, range(5))
     arena, older = keeper.settings.arenas / "1-0.arena", tmp_path / "older"
@@ -143,7 +143,7 @@ def test_an_arena_that_is_not_as_it_was_left_is_rebuilt(
     assert output(keeper) == expected[1]
 
 
-def test_older_facts_do_not_make_an_arena_an_older_one(keeper: Keeper, expected: tuple) -> None:
+def test_older_facts_do_not_make_an_arena_an_older_one(keeper: ShardTask, expected: tuple) -> None:
     """They say that it has not met a batch that is in it, or that nobody left it half written."""
     answers = run(keeper, range(5))
     facts = meta_path(keeper).read_bytes()
@@ -160,7 +160,7 @@ def test_older_facts_do_not_make_an_arena_an_older_one(keeper: Keeper, expected:
     assert output(keeper) == expected[1]
 
 
-def test_an_arena_of_an_older_batch_catches_up(keeper: Keeper, expected: tuple, tmp_path: Path) -> None:
+def test_an_arena_of_an_older_batch_catches_up(keeper: ShardTask, expected: tuple, tmp_path: Path) -> None:
     """The shard ran on this host, then on another, and comes back."""
     answers = run(keeper, range(5))
     elsewhere = replace(keeper, settings=replace(keeper.settings, arenas=tmp_path / "elsewhere"))
@@ -170,7 +170,7 @@ def test_an_arena_of_an_older_batch_catches_up(keeper: Keeper, expected: tuple, 
 
 
 def test_a_step_that_fails_halfway_leaves_nothing_behind(
-    keeper: Keeper, expected: tuple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keeper: ShardTask, expected: tuple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(counting.FAULTS, str(tmp_path))
     answers = []
@@ -183,7 +183,7 @@ def test_a_step_that_fails_halfway_leaves_nothing_behind(
     assert output(keeper) == expected[1]
 
 
-def test_recent_batches_can_be_answered_again_after_going_on(keeper: Keeper, expected: tuple) -> None:
+def test_recent_batches_can_be_answered_again_after_going_on(keeper: ShardTask, expected: tuple) -> None:
     """A zombie of an earlier batch gets what was answered then, and does not turn the state back."""
     run(keeper, range(12))
     version = meta_path(keeper).read_text()
@@ -191,7 +191,7 @@ def test_recent_batches_can_be_answered_again_after_going_on(keeper: Keeper, exp
     assert meta_path(keeper).read_text() == version
 
 
-def test_old_history_is_removed_but_not_what_is_needed(keeper: Keeper) -> None:
+def test_old_history_is_removed_but_not_what_is_needed(keeper: ShardTask) -> None:
     run(keeper, range(40))
     folder = Path(keeper.settings.checkpoint.place) / "shards/1/0"
     assert len(list((folder / "answers").iterdir())) <= keeper.settings.snapshot_every + keeper.settings.retain
@@ -201,7 +201,7 @@ def test_old_history_is_removed_but_not_what_is_needed(keeper: Keeper) -> None:
     assert changes(keeper).num_rows > 0
 
 
-def test_a_lost_history_is_an_error_that_says_so(keeper: Keeper) -> None:
+def test_a_lost_history_is_an_error_that_says_so(keeper: ShardTask) -> None:
     run(keeper, range(3))
     shutil.rmtree(keeper.settings.arenas)
     shutil.rmtree(Path(keeper.settings.checkpoint.place) / "shards/1/0/log")
@@ -209,11 +209,11 @@ def test_a_lost_history_is_an_error_that_says_so(keeper: Keeper) -> None:
         keeper.answer(3, packets(3))
 
 
-def answer_into(keeper: Keeper, queue: multiprocessing.Queue) -> None:
+def answer_into(keeper: ShardTask, queue: multiprocessing.Queue) -> None:
     queue.put([(packet.cargo, packet.body) for packet in keeper.answer(3, packets(3))])
 
 
-def test_two_tasks_at_once_give_one_answer(keeper: Keeper, expected: tuple) -> None:
+def test_two_tasks_at_once_give_one_answer(keeper: ShardTask, expected: tuple) -> None:
     run(keeper, range(3))
     context = multiprocessing.get_context("fork")
     queue: multiprocessing.Queue = context.Queue()
@@ -227,7 +227,7 @@ def test_two_tasks_at_once_give_one_answer(keeper: Keeper, expected: tuple) -> N
     assert run(keeper, range(4, 12)) == expected[0][4:]
 
 
-def test_a_large_log_makes_a_snapshot_at_once(keeper: Keeper) -> None:
+def test_a_large_log_makes_a_snapshot_at_once(keeper: ShardTask) -> None:
     """When the state is smaller than the batch, the state is written instead of the batch."""
     zeros = np.zeros(9000, np.int64)
     rows = pa.record_batch({"ts": pa.nulls(9000, pa.timestamp("us")), "key": zeros, "value": zeros})
@@ -246,7 +246,7 @@ def damaged(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_a_damaged_snapshot_is_passed_over(keeper: Keeper, expected: tuple) -> None:
+def test_a_damaged_snapshot_is_passed_over(keeper: ShardTask, expected: tuple) -> None:
     """The one before it and the log make the same state."""
     answers = run(keeper, range(10))
     shutil.rmtree(keeper.settings.arenas)
@@ -256,7 +256,7 @@ def test_a_damaged_snapshot_is_passed_over(keeper: Keeper, expected: tuple) -> N
     assert output(keeper) == expected[1]
 
 
-def test_a_flipped_bit_in_a_log_is_an_error_that_names_the_file(keeper: Keeper) -> None:
+def test_a_flipped_bit_in_a_log_is_an_error_that_names_the_file(keeper: ShardTask) -> None:
     run(keeper, range(3))
     shutil.rmtree(keeper.settings.arenas)
     damaged(Path(keeper.settings.checkpoint.place) / "shards/1/0/log/00000001")
@@ -264,7 +264,7 @@ def test_a_flipped_bit_in_a_log_is_an_error_that_names_the_file(keeper: Keeper) 
         keeper.answer(3, packets(3))
 
 
-def test_a_damaged_answer_is_given_again(keeper: Keeper, expected: tuple) -> None:
+def test_a_damaged_answer_is_given_again(keeper: ShardTask, expected: tuple) -> None:
     run(keeper, range(7))
     damaged(Path(keeper.settings.checkpoint.place) / "shards/1/0/answers/00000006")
     assert run(keeper, range(6, 12)) == expected[0][6:]

@@ -13,7 +13,7 @@ from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.spark import reading
 from sash.spark.looking import READING
-from sash.spark.shard_task import Keeper
+from sash.spark.shard_task import ShardTask
 
 STREAMS = """
 CREATE STREAM a (ts TIMESTAMP, k STRING, v BIGINT) TIMESTAMP BY ts DELAY 8 SECONDS{a};
@@ -72,13 +72,13 @@ class Pair:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The versions at which the state was asked in this process."""
     found: list[int] = []
-    look = Keeper.look
+    look = ShardTask.look
 
-    def noted(keeper: Keeper, version: int, marked: object) -> object:
+    def noted(keeper: ShardTask, version: int, marked: object) -> object:
         found.append(version)
         return look(keeper, version, marked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Keeper, "look", noted)
+    monkeypatch.setattr(ShardTask, "look", noted)
     return found
 
 

@@ -27,7 +27,7 @@ from sash.spark.host import SparkHost
 from sash.spark.kafka import KafkaStream
 from sash.spark.offsets import offset_of, spark_folder
 from sash.spark.settings import from_text, to_text
-from sash.spark.shard_task import Keeper
+from sash.spark.shard_task import ShardTask
 from sash.spark.source import SashReader
 from sash.spark.stage import sorted_out
 from sash.spark.wire import from_batch, to_batches
@@ -192,7 +192,7 @@ class Query:
         if self.crash == (level, shard):
             self.crash = None
             raise Crash
-        return Keeper(self._job, self._settings, self._host._make_engine, level, shard, self._code).answer(batch, packets, marked)
+        return ShardTask(self._job, self._settings, self._host._make_engine, level, shard, self._code).answer(batch, packets, marked)
 
     def _last(self, kind: str) -> int:
         return max((int(name) for name in self._log.child(kind).names()), default=BEFORE_ALL)

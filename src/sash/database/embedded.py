@@ -29,7 +29,7 @@ from sash.planner.placement import Expiry
 from sash.runtime.asking import Found
 from sash.runtime.embedded import Changes, EmbeddedHost
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
-from sash.runtime.idle_clock import Present
+from sash.runtime.idle_clock import IdleClock
 from sash.runtime.instants import Instants, moment
 from sash.runtime.live import Net
 from sash.runtime.packets import Packet, changes_schema
@@ -78,7 +78,7 @@ class EmbeddedDatabase(Database):
         self._arena = Arena.anonymous()
         self._last_arrival = self._seen = 0
         self._host: EmbeddedHost | None = None
-        self._present = Present(clock())
+        self._idle_clock = IdleClock(clock())
         self._tables: dict[str, TableRows] = {}
         self._has_rows, self._creations = False, 0
         self._table_instant, self._is_advanced = BEGINNING - 1, False
@@ -121,7 +121,7 @@ class EmbeddedDatabase(Database):
             return
         if host.job.asks_tables_for_time and not self._is_advanced:
             self._tell_the_time(host)
-        for stream, clock in self._present.advances(host.job, host.clocks, now).items():
+        for stream, clock in self._idle_clock.advances(host.job, host.clocks, now).items():
             self._last_arrival = max(self._last_arrival, now - 1)
             with self.turns.work():
                 host.advance(clock, stream)
@@ -219,7 +219,7 @@ class EmbeddedDatabase(Database):
         before, self._has_rows = host.progress.rows, True
         with self.turns.work():
             host.step(packet for spec, result in results for packet in self._packets(spec, result))
-        self._think_again(host.progress.rows - before)
+        self._maybe_replan(host.progress.rows - before)
 
     @in_turn
     def _end_run(self) -> None:
@@ -314,7 +314,7 @@ class EmbeddedDatabase(Database):
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
         self._wait_for_readers(host)
-        self._present.heard(spec.name, self._clock())
+        self._idle_clock.observe(spec.name, self._clock())
         self._has_rows = True
         if not host.reads(spec.name):
             with self.turns.work():
@@ -326,7 +326,7 @@ class EmbeddedDatabase(Database):
             piece = batch.slice(start, PUSH_ROWS)
             with self.turns.work():
                 host.take(spec.name, piece, dead if start == 0 else dead.slice(0, 0), self._arrival(spec, piece.num_rows))
-            self._think_again(piece.num_rows)
+            self._maybe_replan(piece.num_rows)
 
     def _wait_for_readers(self, host: EmbeddedHost) -> None:
         """Those who asked for it read first; one that this very thread reads would never."""
@@ -347,14 +347,14 @@ class EmbeddedDatabase(Database):
         lanes = host.lanes(spec.name, rows) if host.reads(spec.name) else None
         if lanes is None:
             return False
-        self._present.heard(spec.name, self._clock())
+        self._idle_clock.observe(spec.name, self._clock())
         self._has_rows = True
         with self.turns.work():
             host.take_lanes(spec.name, lanes, self._arrival(spec, len(lanes)))
-        self._think_again(len(lanes))
+        self._maybe_replan(len(lanes))
         return True
 
-    def _think_again(self, rows: int) -> None:
+    def _maybe_replan(self, rows: int) -> None:
         """Plan views anew, if their streams have come to look very different from what was thought."""
         if self.expiry is Expiry.AUTO and self._job.remembers and self._replanner.is_due(rows):
             host = self._running()

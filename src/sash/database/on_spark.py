@@ -251,7 +251,7 @@ class SparkDatabase(Database):
                     define(statement, self.catalog)  # type: ignore[arg-type]
         for view in shown(host.steering.newest):
             self.queries.add(view, self._view(view.name).plan)
-        host.on_batch = self._think_again if self.expiry is Expiry.AUTO and self._backfill else None
+        host.on_batch = self._maybe_replan if self.expiry is Expiry.AUTO and self._backfill else None
 
     def _is_declared(self, statement: Statement) -> bool:
         """Whether this session has said itself what the checkpoint knows besides its materialized views."""
@@ -263,7 +263,7 @@ class SparkDatabase(Database):
             return statement.name.text.lower() in self.catalog.views
         return isinstance(statement, Drop) and statement.kind != "AGGREGATE" and self.catalog.find(statement.name.text) is None
 
-    def _think_again(self, rows: int) -> None:
+    def _maybe_replan(self, rows: int) -> None:
         """Between two batches: try other plans, if the streams have come to look very different from what was thought."""
         host = self._host
         if host is None or not self._replanner.is_due(rows):

@@ -76,6 +76,6 @@ class FanoutEstimate:
         likely = rows * self._changes // self._rows
         return min(likely + likely // 2, max(MOST, 2 * self._changes))
 
-    def saw(self, rows: int, changes: Delta) -> None:
+    def observe(self, rows: int, changes: Delta) -> None:
         if rows:
             self._rows, self._changes = rows, len(changes.ts)

@@ -21,7 +21,7 @@ def signed(spec: Spec) -> Spec:
     return ExpireSpec(spec) if spec.pattern in (Pattern.WEAKEST, Pattern.WEAK) else spec
 
 
-def in_place(plan: Filter | Insertions | Deletions | Snapshots | Emit, placed: Placed, time: Time) -> Spec:
+def local_spec(plan: Filter | Insertions | Deletions | Snapshots | Emit, placed: Placed, time: Time) -> Spec:
     """Operators that leave rows where they are."""
     below = placed.spec
     if isinstance(plan, Filter):

@@ -64,7 +64,7 @@ from sash.plan.times import Time, time_of
 from sash.plan.unnest import Unnest
 from sash.planner.distribution import SINGLE, Placed, Request, Spread, exactly, exchange, exchanges, within
 from sash.planner.expiry import suit_the_pattern, tell_the_time, wait_for_input
-from sash.planner.local_specs import in_place, in_stream_order, signed, window_over
+from sash.planner.local_specs import in_stream_order, local_spec, signed, window_over
 from sash.scalar.nodes import Column
 from sash.tree import rebuild
 
@@ -187,7 +187,7 @@ class Placement:
         if isinstance(plan, Filter | Insertions | Deletions | Snapshots | Emit):
             # What is shown at an instant depends on the rows of all shards.
             below = self.place(plan.input, SINGLE if isinstance(plan, Snapshots) else request, at_least)
-            return replace(below, spec=in_place(plan, below, self._time))
+            return replace(below, spec=local_spec(plan, below, self._time))
         assert_never(plan)
 
     def _window(self, plan: Window, request: Request, at_least: int) -> Placed:

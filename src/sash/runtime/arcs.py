@@ -4,7 +4,7 @@
                  ▲ place of one    ▲ of another    └─▶ reader        a row is freed when the last one is past it
 
 A buffer has a clock, the promise that no change before it will come any more. An arc has a register for time that came by
-another way (see `enhanced.py`); what an arc promises is the later one of the two.
+another way (see `time_propagation.py`); what an arc promises is the later one of the two.
 
 During a step rows lie here by reference. What nobody could work off when the step ends waits for the next one in the arena.
 """

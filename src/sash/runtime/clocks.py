@@ -196,20 +196,20 @@ class Clocks:
     def knowledge(self) -> dict[str, dict[str, Any]]:
         """All that is known, for a shard that knows nothing; under no name, what is not of one stream."""
         registers = {str(number): int(value) for number, value in enumerate(self._registers)}
-        told: dict[str, dict[str, Any]] = {"": {"advanced": None, "registers": 1, **registers, **self._told.told()}}
-        told |= {ASKED_NAME: {"advanced": None, **self._asked.told()}}
-        return told | {name: clock.told() for name, clock in self.streams.items()}
+        told: dict[str, dict[str, Any]] = {"": {"advanced": None, "registers": 1, **registers, **self._told.snapshot()}}
+        told |= {ASKED_NAME: {"advanced": None, **self._asked.snapshot()}}
+        return told | {name: clock.snapshot() for name, clock in self.streams.items()}
 
-    def learn(self, name: str, facts: Mapping[str, Any]) -> None:
+    def merge(self, name: str, facts: Mapping[str, Any]) -> None:
         """What another shard knows."""
         if name in self.streams:
-            self.streams[name].learn(facts)
+            self.streams[name].merge(facts)
         elif "registers" in facts:
             self._registers[:] = [facts[str(n)] for n in range(len(self._registers))]
             self._read_registers()
-            self._told.learn(facts)
+            self._told.merge(facts)
         elif name == ASKED_NAME:
-            self._asked.learn(facts)
+            self._asked.merge(facts)
 
     def _tell(self, now: int, times: Iterable[Time]) -> None:
         """Time as such has come so far, not that of a stream."""

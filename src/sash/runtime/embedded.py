@@ -278,7 +278,7 @@ class EmbeddedHost:
         if came is None:
             self.step(self.packets(stream, rows, dead, arrival))
             return
-        self._observers[stream].saw(rows)
+        self._observers[stream].observe(rows)
         if dead.num_rows:
             self.dead[stream].append(dead)
         self._take_lanes(stream, came, started)
@@ -311,7 +311,7 @@ class EmbeddedHost:
 
     def packets(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None) -> Iterable[Packet]:
         order = self._orders[stream] = self._orders.get(stream, 0) + 1
-        self._observers[stream].saw(rows)
+        self._observers[stream].observe(rows)
         return pack_split(self.job, self.job.stream(stream), order, rows, dead, arrival, AS_THEY_ARE)
 
     def advance(self, clock: int, stream: str = "", unread: Sequence[str] = ()) -> None:

@@ -30,10 +30,10 @@ class ToldTime:
             self._registers[:] = (1, at, clock)
         self._registers[LAST] = max(int(self._registers[LAST]), clock)
 
-    def told(self) -> dict[str, int | None]:
+    def snapshot(self) -> dict[str, int | None]:
         """All that is known, for one who knows nothing."""
         return {"time began": self.begin, "time is": self.clock}
 
-    def learn(self, told: Mapping[str, int | None]) -> None:
+    def merge(self, told: Mapping[str, int | None]) -> None:
         if told["time began"] is not None:
             self.advance(told["time is"] or 0, told["time began"])

@@ -14,14 +14,14 @@ from sash.planner.job import Job
 from sash.schema import BEGINNING
 
 
-class Present:
+class IdleClock:
     """Remembers when each stream was last heard of; time is an argument, in microseconds."""
 
     def __init__(self, now: int) -> None:
         self._start = now
         self._heard: dict[str, int] = {}
 
-    def heard(self, stream: str, now: int) -> None:
+    def observe(self, stream: str, now: int) -> None:
         self._heard[stream] = now
 
     def advances(self, job: Job, clocks: Mapping[str, int], now: int) -> dict[str, int]:

@@ -69,6 +69,6 @@ def judge(stream: str, found: Iterable[Piece], clocks: PartitionClocks, delay: i
                 "name all columns that tell a partition, of Kafka topic and partition, and the one that numbers its rows",
             )
         limits[piece.order, piece.partition] = clocks.clock(piece.partition, delay)
-        clocks.saw(piece.partition, piece.greatest)
+        clocks.observe(piece.partition, piece.greatest)
         before = piece
     return limits

@@ -113,15 +113,15 @@ class Node:
         started = time.perf_counter()
         delta = self.operator.run(inputs, now, self.begin(begins) if self.begins_with is not None else None)
         self.metrics.seconds += time.perf_counter() - started
-        self.saw(inputs, delta)
+        self.observe(inputs, delta)
         return delta
 
-    def saw(self, inputs: Sequence[Delta], delta: Delta) -> None:
+    def observe(self, inputs: Sequence[Delta], delta: Delta) -> None:
         """Keep what a sink gave, and count."""
         if len(delta.ts):
             self.gave(delta)
             if self.early is not None:
-                self.early.saw(inputs[0], delta)
+                self.early.observe(inputs[0], delta)
         for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
             if len(taken.ts):
                 _count(traffic, taken)

@@ -38,7 +38,7 @@ class StreamObserver:
         self._has_texts = any(type_.is_interned for type_ in spec.schema.types)  # and arrays: a few may be large
         self._sketches = [Sketch() for _ in spec.schema.names]
 
-    def saw(self, batch: pa.RecordBatch) -> None:
+    def observe(self, batch: pa.RecordBatch) -> None:
         if self.counts(batch.num_rows):
             self.look_at(batch)
 

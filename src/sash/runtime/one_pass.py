@@ -119,7 +119,7 @@ class OnePass:
         given = operator.run(inputs, now, begin)
         if weight:
             node.metrics.seconds += weight * (perf_counter() - started)
-        node.saw(inputs, given)
+        node.observe(inputs, given)
         node.is_ready, node.output.clock = False, now
         if node.is_waiting_prone:
             node.sources.note(node)

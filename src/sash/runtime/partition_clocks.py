@@ -53,7 +53,7 @@ class PartitionClocks:
             if name not in self._places:
                 self._add(name, clock)
 
-    def saw(self, name: str, greatest: int) -> None:
+    def observe(self, name: str, greatest: int) -> None:
         numbers = self._numbers[self._places[name]]
         numbers[GREATEST] = max(int(numbers[GREATEST]), greatest)
 
@@ -64,14 +64,14 @@ class PartitionClocks:
         places = [self._places[name] for name in every]
         self._numbers[places, ADVANCED] = np.maximum(self._numbers[places, ADVANCED], clock)
 
-    def told(self) -> dict[str, list[int]]:
+    def snapshot(self) -> dict[str, list[int]]:
         """All that is known, for one who knows nothing."""
         return dict(zip(self._places, self._known[:, GREATEST:].tolist(), strict=True))
 
-    def learn(self, told: Mapping[str, Sequence[int]]) -> None:
+    def merge(self, told: Mapping[str, Sequence[int]]) -> None:
         for name, (greatest, advanced) in told.items():
             self.advance([name], advanced)
-            self.saw(name, greatest)
+            self.observe(name, greatest)
 
     @property
     def _known(self) -> Int64s:

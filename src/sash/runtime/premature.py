@@ -20,7 +20,7 @@ class Early:
     def __init__(self) -> None:
         self._steps = self._left = self._early = 0
 
-    def saw(self, left: Delta, out: Delta) -> None:
+    def observe(self, left: Delta, out: Delta) -> None:
         if not len(out):
             return
         self._steps += 1

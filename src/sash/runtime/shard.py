@@ -272,7 +272,7 @@ class Shard:
             if packet.cargo is Cargo.ROWS:
                 self._by_number[packet.port].seed(packet.batch())
             elif packet.cargo is Cargo.CONTROL and "advanced" in packet.facts():
-                self._clocks.learn(packet.name, packet.facts())
+                self._clocks.merge(packet.name, packet.facts())
         for port in set(self._intakes) - had:
             self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
         new = [spec for spec in self._sinks if spec not in before]

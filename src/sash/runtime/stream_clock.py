@@ -104,18 +104,18 @@ class StreamClock:
         if greatest > self._greatest:
             self._greatest = self._registers[GREATEST] = greatest
 
-    def told(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """All that is known, for one who knows nothing."""
         known = {"greatest": self.greatest, "first": self._first, "advanced": self._advanced}
-        return known if self._partitions is None else known | {"partitions": self._partitions.told()}
+        return known if self._partitions is None else known | {"partitions": self._partitions.snapshot()}
 
-    def learn(self, told: Mapping[str, Any]) -> None:
+    def merge(self, told: Mapping[str, Any]) -> None:
         """What another shard knows."""
         self._greatest = self._registers[GREATEST] = max(self.greatest, told["greatest"] or 0)
         self._first = self._registers[FIRST] = min(self._first, told["first"] or 0)
         self.advance(told["advanced"] or 0)
         if self._partitions is not None:
-            self._partitions.learn(told["partitions"])
+            self._partitions.merge(told["partitions"])
 
     def advance(self, clock: int) -> None:
         if clock > self._advanced:
@@ -144,7 +144,7 @@ def note_rows(scope: Scope, splits: Sequence[Mapping[str, Any]]) -> None:
         found = pieces(enumerate(splits))
         clocks = note_partitions(scope, [piece.partition for piece in found], splits[0]["delay"])
         for piece in found:
-            clocks.saw(piece.partition, piece.greatest)
+            clocks.observe(piece.partition, piece.greatest)
 
 
 def note_partitions(scope: Scope, names: Iterable[str], delay: int) -> PartitionClocks:

@@ -57,7 +57,7 @@ def pack_task(job: Job, stream: StreamSpec, task: int, came: pa.Table) -> Iterat
     width = len(stream.schema)
     result = convert(stream, came.select(range(width)).rename_columns(list(stream.schema.names)))
     observer = StreamObserver(stream)
-    observer.saw(result.batch)
+    observer.observe(result.batch)
     rows = result.batch if stream.position is None else _placed(result, came.columns[width:])
     yield from pack_split(job, stream, task, rows, result.dead, None)
     yield sample(observer)

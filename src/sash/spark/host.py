@@ -59,7 +59,7 @@ from sash.spark.folder import Folder, remove_partial_files
 from sash.spark.folding import fold
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
-from sash.spark.job_changes import Steering
+from sash.spark.job_changes import JobChanges
 from sash.spark.jobs import job_at, needs_another_query
 from sash.spark.lasting import LastingQuery
 from sash.spark.ledger import Ledger
@@ -137,7 +137,7 @@ class SparkHost:
         self.versions = Versions(folder, self.ledger, self._code)
         self._answers = Answers(self.versions)
         self._readers = Readers(folder)
-        self.steering = Steering(job, self._checkpoint, self.versions, self._frames)
+        self.steering = JobChanges(job, self._checkpoint, self.versions, self._frames)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
         self._watch = Watch(self.job)
@@ -584,7 +584,7 @@ class SparkHost:
             self._readers.take(batch, self.job, told, facts, self._settings.arenas)
             self._instants = told_instants(told)
             now, rows = time.monotonic(), self.progress.rows
-            self._watch.saw(told, facts, now - self._told)
+            self._watch.observe(told, facts, now - self._told)
             self._warnings.hear(told, self.job.streams)
             progress = self.progress.after(batch, now - self._told, facts)
             self.ledger.take(batch, told, progress.event_time)
@@ -592,7 +592,7 @@ class SparkHost:
             self._told = now
             if self._listener is not None:
                 self._listener.keep(batch, self.metrics())
-            self._idle.saw(facts, time.time_ns() // 1000)
+            self._idle.observe(facts, time.time_ns() // 1000)
             self._idle.saw_partitions(told, time.time_ns() // 1000)
             if not self.progress.is_end:
                 self._think(told, self.progress.rows - rows)

@@ -57,7 +57,7 @@ class IdleRule:
     def is_set(self) -> bool:
         return any(stream.idle is not None or _is_stamped(stream) for stream in self._streams.values())
 
-    def saw(self, facts: Iterable[Mapping[str, int | None]], now: int) -> None:
+    def observe(self, facts: Iterable[Mapping[str, int | None]], now: int) -> None:
         """What keepers told of a batch: among it, the greatest timestamp of every stream that had rows."""
         told = [(name.removeprefix(GREATEST), ts) for fact in facts for name, ts in fact.items() if GREATEST in name]
         for name, ts in told:

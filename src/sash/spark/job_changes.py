@@ -1,4 +1,4 @@
-"""Steering: what the job is to be from the next batch on, and who may say so.
+"""JobChanges: what the job is to be from the next batch on, and who may say so.
 
 Statements of the user change it, and so do better plans, which are tried first. Every change is a version, and the event that
 brings it. One at a time may ask; what runs follows when the batch of the event does (`host.py`).
@@ -21,7 +21,7 @@ from sash.spark.trials import Trials, has_trials, with_trials, without_trials
 from sash.spark.versions import Facts, Versions
 
 
-class Steering:
+class JobChanges:
     """The versions of a job, from the side of those who ask for them."""
 
     def __init__(self, job: Job, checkpoint: Checkpoint, versions: Versions, frames: Collection[str]) -> None:

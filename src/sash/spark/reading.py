@@ -22,7 +22,7 @@ from sash.runtime.packets import Cargo, Packet
 from sash.spark.looking import READING
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
-from sash.spark.shard_task import ARENAS, LOOKED, Keeper, MakeEngine
+from sash.spark.shard_task import ARENAS, LOOKED, MakeEngine, ShardTask
 from sash.spark.stage import sorted_out
 
 FOR = 30.0  # seconds after which somebody who has read is taken for gone
@@ -87,7 +87,7 @@ def look_here(
     packets: list[Packet] = []
     for level in range(1, job.levels + 1):
         for shard in range(job.shards):
-            keeper = Keeper(first, settings, make_engine, level, shard, code)
+            keeper = ShardTask(first, settings, make_engine, level, shard, code)
             _, marked, _ = sorted_out([packet for packet in packets if packet.shard == shard], level)
             packets += keeper.look(version, marked)
     return ahead_of(job, packets)

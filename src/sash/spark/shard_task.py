@@ -62,7 +62,7 @@ MakeEngine = Callable[[Job, int, int, Arena], Engine]
 
 
 @dataclass(frozen=True)
-class Keeper:
+class ShardTask:
     """Answers the batches of one shard of one level."""
 
     job: Job

@@ -29,7 +29,7 @@ def packets_of(job: Job, share: Share, checkpoint: SealedFolder) -> Iterator[Pac
     for placed in share.splits:
         stream = job.stream(placed.split.stream)
         result = read(stream, placed.split)
-        observers.setdefault(stream.name, StreamObserver(stream)).saw(result.batch)
+        observers.setdefault(stream.name, StreamObserver(stream)).observe(result.batch)
         yield from pack_split(job, stream, placed.order, result.batch, result.dead, placed.arrival)
     yield from map(sample, observers.values())
 

@@ -1,7 +1,7 @@
 """Stages: the shards of one level, as tasks of Spark.
 
 Task s of a stage is shard s. It takes all packets that came to it, opens those of its own level, hands the others
-on, and gives the answer of its keeper.
+on, and gives the answer of its task.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sash.planner.read_plan import Code
 from sash.runtime.packets import Packet
 from sash.spark.looking import MARK
 from sash.spark.settings import Settings
-from sash.spark.shard_task import Keeper, MakeEngine
+from sash.spark.shard_task import MakeEngine, ShardTask
 from sash.spark.wire import from_batch, to_batches
 
 BATCH_ID = "streaming.sql.batchId"
@@ -29,9 +29,9 @@ def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, cod
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = _context()
-        keeper = Keeper(job, settings, make_engine, level, context.partitionId(), code)
+        task = ShardTask(job, settings, make_engine, level, context.partitionId(), code)
         mine, marked, others = sorted_out([packet for batch in batches for packet in from_batch(batch)], level)
-        answer = keeper.answer(int(context.getLocalProperty(BATCH_ID) or 0), mine, marked)
+        answer = task.answer(int(context.getLocalProperty(BATCH_ID) or 0), mine, marked)
         yield from to_batches([*others, *answer])
 
     return run

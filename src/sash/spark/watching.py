@@ -44,7 +44,7 @@ class Watch:
         self._observers = {one.name: self._observers.get(one.name) or StreamObserver(one) for one in job.streams}
         self._metrics.keep(view.spec for view in job.views)
 
-    def saw(self, told: Iterable[Packet], facts: Iterable[Mapping[str, int | None]], seconds: float) -> None:
+    def observe(self, told: Iterable[Packet], facts: Iterable[Mapping[str, int | None]], seconds: float) -> None:
         """Every change of a batch took as long as the batch."""
         for packet in told:
             if packet.cargo is Cargo.FACTS and packet.name == METRICS:

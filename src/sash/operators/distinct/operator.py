@@ -59,5 +59,5 @@ class Distinct(Operator):
                 )
             )
         changes = pieces.delta()
-        self._yield.saw(len(delta), changes)
+        self._yield.observe(len(delta), changes)
         return changes

@@ -86,7 +86,7 @@ class LeavingJoin(Operator):
             for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
                 self._slide(left_part, right_part, until, pieces)
         changes = pieces.delta()
-        self._yield.saw(came, changes)
+        self._yield.observe(came, changes)
         return changes
 
     def _slide(self, left: Delta, right: Delta, until: int, pieces: OutputChunks) -> None:

@@ -61,7 +61,7 @@ class Join(Timeless):
             for left_part, right_part, _ in in_slices(left, right, now, SLICE):
                 self._join(left_part, right_part, pieces)
         pairs = pieces.delta()
-        self._yield.saw(came, pairs)
+        self._yield.observe(came, pairs)
         return pairs
 
     def _join(self, left: Delta, right: Delta, pieces: OutputChunks) -> None:
@@ -116,7 +116,7 @@ class SignedJoin(Timeless):
                 )
             )
         pairs = pieces.delta()
-        self._yield.saw(came, pairs)
+        self._yield.observe(came, pairs)
         return pairs
 
 

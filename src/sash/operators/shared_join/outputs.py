@@ -37,7 +37,7 @@ class TapOutputs:
             likely = self._made * came // self._came
             np.maximum(np.minimum(likely + likely // 2, MOST), LEAST, out=self._rooms)
 
-    def saw(self, came: int, made: Int64s) -> None:
+    def observe(self, came: int, made: Int64s) -> None:
         if came:
             self._came, self._made = came, made
 

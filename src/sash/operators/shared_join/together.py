@@ -116,7 +116,7 @@ class Together:
         counts = np.zeros(len(self._stops), np.int64)
         for tap, delta in given:
             counts[tap] = len(delta.ts)
-        self._outputs.saw(came, counts)
+        self._outputs.observe(came, counts)
         self._judge(came)
         self.walks = came + int(self._oldest.sum()) - before
         return given

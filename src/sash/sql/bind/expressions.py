@@ -201,7 +201,7 @@ class ExpressionBinder:
         return self.call(node, name, [self.part(argument) for argument in node.expressions])
 
     def _time(self, name: str) -> Expression:
-        """The time of the query, which moves; `moving_time.py` says what becomes of it."""
+        """The time of the query, which moves; `now_rewrite.py` says what becomes of it."""
         if name == "mz_now":  # as in Materialize: a number of milliseconds
             return build.call("unix_millis", [NOW])
         return build.cast(NOW, DATE) if name in ("current_date", "curdate") else NOW

@@ -20,7 +20,7 @@ from sash.sql.bind.outer_columns import is_tied
 from sash.sql.bind.references import RightPlace, SubqueryResult, key_of
 from sash.sql.bind.scope import Scope
 from sash.sql.bind.subqueries import Subqueries
-from sash.sql.bind.subquery_references import Questions, asks
+from sash.sql.bind.subquery_references import SubqueryCollector, asks
 from sash.sql.bind.table_functions import is_unnested, unnested
 from sash.sql.syntax.stream_syntax import MINUS
 from sash.sql.syntax.text_positions import fault
@@ -117,8 +117,8 @@ class Joined:
         return Part(tied.plan, self._subqueries.numbered(tied.plan, LATERAL).places | places), ties
 
     @property
-    def _questions(self) -> Questions:
-        assert isinstance(self.scope.questions, Questions)
+    def _questions(self) -> SubqueryCollector:
+        assert isinstance(self.scope.questions, SubqueryCollector)
         return self.scope.questions
 
     @property

@@ -30,7 +30,7 @@ from sash.sql.bind.over import Overs
 from sash.sql.bind.projections import distinct
 from sash.sql.bind.scope import Scope
 from sash.sql.bind.subqueries import Subqueries
-from sash.sql.bind.subquery_references import Questions, asks
+from sash.sql.bind.subquery_references import SubqueryCollector, asks
 from sash.sql.bind.support import only
 from sash.sql.bind.table_functions import take_out_of_items
 from sash.sql.bind.time_groups import write_out_time_groups
@@ -51,7 +51,7 @@ def bind_select(node: exp.Select, context: Context, bind_query: BindQuery) -> Pl
     only(node, _KNOWN)
     write_out_windows(node)
     spread_windows(node)
-    questions = Questions(context, bind_query)
+    questions = SubqueryCollector(context, bind_query)
     joined = bind_from(node, context, bind_query, Scope((), questions=questions, outer=context.outer))
     return _Select(node, joined, Subqueries(questions), context.text).plan()
 

@@ -18,14 +18,14 @@ from sash.plan.nodes import Aggregate, Filter, Plan, Project
 from sash.plan.rules.conditions import conjuncts
 from sash.scalar import build
 from sash.scalar.nodes import Call, Column, Expression, replaced
-from sash.sql.bind import scalar_subqueries as only_rows
+from sash.sql.bind import scalar_subqueries
 from sash.sql.bind import semi_and_outer_joins as matches
 from sash.sql.bind.joins import Part, match
 from sash.sql.bind.outer_columns import inside, is_tied, is_variable, substituted
 from sash.sql.bind.projections import columns as columns_of
 from sash.sql.bind.projections import distinct
 from sash.sql.bind.references import RightPlace, SubqueryResult, on_right
-from sash.sql.bind.subquery_references import Asked, Questions, asks
+from sash.sql.bind.subquery_references import Subquery, SubqueryCollector, asks
 from sash.sql.bind.unnest import Tied, Unnesting
 from sash.sql.syntax.text_positions import at
 
@@ -40,7 +40,7 @@ def same(expression: Expression) -> Expression:
 class Subqueries:
     """Answers the questions of a query. `over` leads from its expressions to those that parts are asked in."""
 
-    questions: Questions
+    questions: SubqueryCollector
     over: Over = same
 
     def kept(self, part: Part, conditions: Sequence[Expression]) -> Part:
@@ -74,7 +74,7 @@ class Subqueries:
         asked = self.questions.asked(asking[0])
         if len(asking) > 1 or asking[0] in part.places or not asked.is_scalar:
             return None
-        if is_tied(asked.plan, self.level) or not only_rows.has_one_row(asked.plan):
+        if is_tied(asked.plan, self.level) or not scalar_subqueries.has_one_row(asked.plan):
             return None
         return match(part, Part(asked.plan, {asking[0]: 0}), [self.over(condition)]).pairs()
 
@@ -96,15 +96,15 @@ class Subqueries:
                 return matches.not_any(part, right, pairs, conditions)
             return matches.semi(part, right, [*(pair.condition for pair in pairs), *conditions])
 
-    def _told(self, part: Part, result: SubqueryResult, asked: Asked) -> Part:
+    def _told(self, part: Part, result: SubqueryResult, asked: Subquery) -> Part:
         if asked.is_scalar:
-            return only_rows.told(self, part, result, asked.plan)
+            return scalar_subqueries.told(self, part, result, asked.plan)
         right, conditions, pairs = self._right(part, asked)
         if asked.comparison == "exists":
             return matches.exists_value(part, right, conditions, result)
         return matches.any_value(part, right, pairs, conditions, result)
 
-    def _right(self, part: Part, asked: Asked) -> tuple[Part, list[Expression], list[matches.Pair]]:
+    def _right(self, part: Part, asked: Subquery) -> tuple[Part, list[Expression], list[matches.Pair]]:
         """A subquery as a part, what ties it to the rows around it, and what is compared."""
         level = self.questions.level
         plan, conditions, outputs = _peeled(asked.plan, level)

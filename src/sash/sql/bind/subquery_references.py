@@ -45,7 +45,7 @@ _OPPOSITES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Subquery:
     """A subquery; `values` are compared with its columns, `comparison` is None if just its value is asked for."""
 
     plan: Plan
@@ -61,31 +61,31 @@ def asks(expression: Expression) -> bool:
     return any(isinstance(leaf, SubqueryResult) for leaf in leaves(expression))
 
 
-class Questions:
+class SubqueryCollector:
     """The subqueries in the expressions of one query."""
 
     def __init__(self, context: Context, bind_query: BindQuery) -> None:
         self._context = context
         self._bind_query = bind_query
-        self._asked: list[Asked] = []
+        self._asked: list[Subquery] = []
         self._nodes: list[exp.Expr] = []
         self.level = 0 if context.outer is None else context.outer.level + 1
 
     def add(self, node: exp.Expr, binder: Binder) -> Expression:
         """The value of a subquery, EXISTS, IN, ANY or ALL."""
         if isinstance(node, exp.Exists):
-            return self._result(Asked(self._plan(node.this, binder), "exists"), node)
+            return self._result(Subquery(self._plan(node.this, binder), "exists"), node)
         if isinstance(node, exp.In):
             return self._compared(node, node.this, "equal", node.args["query"], binder)
         if isinstance(node, exp.Subquery):
-            return self._result(Asked(self._single(node, binder), None), node)
+            return self._result(Subquery(self._single(node, binder), None), node)
         comparison, quantified = _COMPARISONS[type(node)], node.expression
         if isinstance(quantified, exp.Any):
             return self._compared(node, node.this, comparison, quantified.this, binder)
         opposite = self._compared(node, node.this, _OPPOSITES[comparison], quantified.this, binder)
         return binder.call(node, "not", [opposite])
 
-    def asked(self, result: SubqueryResult) -> Asked:
+    def asked(self, result: SubqueryResult) -> Subquery:
         return self._asked[result.number]
 
     def node(self, result: SubqueryResult) -> exp.Expr:
@@ -138,9 +138,9 @@ class Questions:
         with at(node):
             for pair in zip(values, columns(plan), strict=True):
                 build.call(comparison, pair)  # refuses types that cannot be compared
-        return self._result(Asked(plan, comparison, values), node)
+        return self._result(Subquery(plan, comparison, values), node)
 
-    def _result(self, asked: Asked, node: exp.Expr) -> SubqueryResult:
+    def _result(self, asked: Subquery, node: exp.Expr) -> SubqueryResult:
         if asked not in self._asked:
             self._asked.append(asked)
             self._nodes.append(node)

@@ -113,13 +113,6 @@ class JobChanges:
             raise MissingFile(*job_file(self._checkpoint.folder, asked))
         return number
 
-    def _on_record(self) -> int:
-        """The newest version there is; an error if a later one was asked for, whose number the next statement would take."""
-        number = self._versions.newest
-        if (asked := self._asked()) > number:
-            raise MissingFile(*job_file(self._checkpoint.folder, asked))
-        return number
-
     def _asked(self) -> int:
         """The last version that was asked for, taken up or not."""
         folder = self._checkpoint.folder

@@ -6,6 +6,7 @@ An error in SQL also knows the place in the text and shows it with a caret.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 WIDEST, BEFORE = 160, 40  # characters of a line that are shown, and of those before the place
@@ -40,6 +41,10 @@ class LostWorkerWarning(UserWarning):
     """A query was begun again, as one of its processes had died."""
 
 
+class SinkWarning(UserWarning):
+    """A database was closed before a sink had written everything."""
+
+
 class SqlError(SashError):
     """A mistake in SQL text; `start` is the offset of the first wrong character, `end` one past the last."""
 
@@ -65,7 +70,7 @@ class SqlError(SashError):
         if self.place is None or self.sql is None or self.start is None:
             return text
         line, column = self.place
-        source = self.sql.split("\n")[line - 1]
+        source = without_passwords(self.sql).split("\n")[line - 1]
         length = max(1, min((self.end or self.start + 1) - self.start, len(source) - column + 1))
         shown, caret = _around(source, column - 1, length)
         return f"line {line}, column {column}: {text}\n  {shown}\n  {caret}"
@@ -78,6 +83,14 @@ def _around(source: str, start: int, length: int) -> tuple[str, str]:
     shown = before + source[first : first + WIDEST] + after
     caret = " " * (len(before) + start - first) + "^" * min(length, WIDEST - (start - first))
     return shown, caret
+
+
+_PASSWORDS = re.compile(r"(?<=://)[^\s'/@]*:[^\s'/@]+(?=@)|(?<=password=)[^\s'&]+|(?<=password =)\s*[^\s'&]+", re.IGNORECASE)
+
+
+def without_passwords(text: str) -> str:
+    """A text as it may be shown: what looks like a password in a URL or a connection string becomes as many stars."""
+    return _PASSWORDS.sub(lambda found: re.sub("(?<=:).*|^[^:]*$", lambda part: "*" * len(part[0]), found[0]), text)
 
 
 def choices(names: Iterable[str]) -> str:

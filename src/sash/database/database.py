@@ -195,7 +195,8 @@ class Database(StatementExecutor):
 
     @abstractmethod
     def drain(self) -> None:
-        """Wait until all that is there now is answered. In this process what was pushed is answered already."""
+        """Wait until all that is there now is answered, and written by the sinks; an error if one of them cannot. In this process
+        what was pushed is answered already."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -364,6 +365,7 @@ class Database(StatementExecutor):
             _named("stream", [one.name for one in streams if not one.is_table]),
             _named("table", [one.name for one in streams if one.is_table]),
             _named("view", [one.name for one in views]),
+            _named("sink", [one.name for one in list(self.catalog.sinks.values())]),
             f"{self._rows_seen():,} rows seen",
         ]
         state = ", closed" if self._is_closed else ""

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
 from sash.database.questions import not_remembered
 from sash.database.replan import Replanner
+from sash.database.sinks import MOST_WAITING, ActiveSink, EmbeddedFeed
 from sash.database.subscription import EmbeddedSubscription
 from sash.database.tables import TableRows, changed_rows, file_rows
 from sash.errors import SashError
@@ -27,6 +29,7 @@ from sash.planner.choose import Choice
 from sash.planner.job import Job
 from sash.planner.placement import Expiry
 from sash.runtime.asking import Found
+from sash.runtime.change_log import Reader
 from sash.runtime.embedded import Changes, EmbeddedHost
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
 from sash.runtime.idle_clock import IdleClock
@@ -34,15 +37,18 @@ from sash.runtime.instants import Instants, moment
 from sash.runtime.live import Net
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.progress import Progress
-from sash.runtime.subscribing import OnBatch, Wishes
+from sash.runtime.subscribing import OnBatch, Slow, Wishes
 from sash.schema import BEGINNING
+from sash.sinks.make import make_sink
+from sash.sinks.options import Mode, sink_spec
+from sash.sinks.runner import LOOK, Runner
 from sash.sources.batches import batches
 from sash.sources.convert import convert
 from sash.sources.read import read
 from sash.sources.result import ReadResult
 from sash.sources.splits import Split
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
-from sash.sql.catalog import ViewDefinition
+from sash.sql.catalog import SinkDefinition, ViewDefinition
 from sash.sql.questions import Question, relation_of
 from sash.stores.arena import Arena
 from sash.turns import in_turn
@@ -141,6 +147,7 @@ class EmbeddedDatabase(Database):
         if self._flush:
             self._end_run()
         self._tell(host)
+        self.sinks.drain()
 
     def start(self) -> NoReturn:
         self._check_open()
@@ -148,6 +155,7 @@ class EmbeddedDatabase(Database):
 
     def drain(self) -> None:
         self._check_open()
+        self.sinks.drain()
 
     def stop(self) -> None:
         return
@@ -160,7 +168,9 @@ class EmbeddedDatabase(Database):
                 self._host.reschedule(self._all_schedules())
 
     def close(self) -> None:
+        self.sinks.last_words()
         self.turns.close()
+        self.sinks.stop()
         if self._host is not None:
             self._seen, self._host = self._host.progress.rows, None
 
@@ -194,9 +204,13 @@ class EmbeddedDatabase(Database):
     def state_bytes(self) -> int:
         return self._running().state_bytes
 
-    @in_turn
     def taken_rows(self) -> dict[str, Changes]:
-        """All changes, late and dead rows since the last call, by view or stream; they are kept no longer."""
+        """All changes, late and dead rows since the last call, by view or stream; they are kept no longer. Sinks come first."""
+        self.sinks.drain()
+        return self._taken_rows()
+
+    @in_turn
+    def _taken_rows(self) -> dict[str, Changes]:
         return self._running().taken_rows()
 
     def _tell(self, host: EmbeddedHost) -> None:
@@ -299,6 +313,22 @@ class EmbeddedDatabase(Database):
             with self.turns.work():
                 self._host.drop(name, self._job)
 
+    def _sink_created(self, sink: SinkDefinition) -> None:
+        """It begins with the answer, and follows. The run is this sink in this process: nobody goes on with it."""
+        spec = sink_spec(sink, self._view(sink.view).plan)
+        place = make_sink(sink.kind, spec, f"process {uuid4().hex}")
+        self.sinks.check_place(place)
+        place.check()
+        host, slow = self._running(), Slow.BLOCK if spec.mode is Mode.CHANGES else Slow.SNAPSHOT
+        wishes = Wishes(snapshot=True, slow=slow, queue=MOST_WAITING if slow is Slow.BLOCK else None)
+        feed = EmbeddedFeed(lambda: host.unread(sink.view, wishes), self.turns)
+        self.sinks.add(ActiveSink(sink, spec, place, Runner(sink.name, feed, place), feed))
+
+    def _sink_dropped(self, name: str) -> None:
+        gone = self.sinks.active.pop(name)
+        if gone.runner is not None:
+            gone.runner.stop(wait=False)  # it may wait for a turn, and this is one
+
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         if isinstance(change, InsertRows):
             self.push(change.into.name, list(change.rows))
@@ -333,12 +363,26 @@ class EmbeddedDatabase(Database):
 
         def is_free() -> bool:
             reader = host.blocking()
+            if reader is not None and self._is_of_a_sink(reader):
+                return False
             if reader is not None and reader.thread == threading.get_ident():
                 raise SashError("this thread would wait for a subscription that it reads itself", "read it in another thread")
             return reader is None
 
-        self.turns.wait_for(is_free, None)
+        self.turns.wait_for(is_free, LOOK)
+        while not self.turns.is_closed and not is_free():
+            self.turns.wait_for(is_free, LOOK)
         self.turns.check()
+
+    def _is_of_a_sink(self, reader: Reader) -> bool:
+        """Rows are not taken while changes wait for a sink that can write none of them: an error, once the sink has tried."""
+        for one in self.sinks.active.values():
+            if one.runner is not None and isinstance(one.feed, EmbeddedFeed) and one.feed.is_read_by(reader):
+                error = one.runner.status.error
+                if error is not None:
+                    raise SashError(f"no rows were taken, as {MOST_WAITING:,} changes wait: {error.message}", error.hint)
+                return True
+        return False
 
     def _take_few(self, spec: StreamSpec, rows: list[Any]) -> bool:
         """Rows as programs have them, if they are few, and plain, and somebody reads them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,8 +17,9 @@ from sash.database.database import Database
 from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
 from sash.database.replan import Replanner
+from sash.database.sinks import ActiveSink
 from sash.database.tables import TableRows, changed_rows, file_rows
-from sash.errors import SashError
+from sash.errors import SashError, SinkWarning
 from sash.operators.spec import PortSpec, parts
 from sash.plan.nodes import Plan
 from sash.plan.streams import StreamSpec
@@ -28,6 +31,9 @@ from sash.runtime.instants import Instants
 from sash.runtime.live import Net
 from sash.runtime.progress import Progress
 from sash.runtime.subscribing import OnBatch, Slow, Subscription, Wishes
+from sash.sinks.make import make_sink
+from sash.sinks.options import Mode, sink_spec
+from sash.sinks.runner import Runner
 from sash.sources.convert import convert
 from sash.spark.folder import reached
 from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
@@ -36,7 +42,7 @@ from sash.spark.placed_frames import check_places, placed
 from sash.spark.trials import shown
 from sash.spark.workers import begin_check
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
-from sash.sql.catalog import ViewDefinition
+from sash.sql.catalog import SinkDefinition, ViewDefinition
 from sash.sql.define import Definition, define
 from sash.sql.questions import Question
 from sash.sql.syntax.parse import parse_statements
@@ -47,6 +53,9 @@ from sash.turns import in_turn
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+
+PATIENCE = 60.0  # seconds that a batch waits for a sink whose changes are not kept for ever
 
 
 class SparkDatabase(Database):
@@ -141,17 +150,24 @@ class SparkDatabase(Database):
         self.run()
 
     def run(self) -> None:
-        self._running().run_to_end()
+        try:
+            self._running().run_to_end()
+            self._drain_sinks()
+        finally:
+            self.sinks.stop()
 
     def start(self) -> None:
         self._running().start()
+        self._begin_sinks()
 
     def drain(self) -> None:
         self._running().drain()
+        self._drain_sinks()
 
     def stop(self) -> None:
         if self._host is not None:
             self._host.stop()
+        self.sinks.stop()
 
     @in_turn
     def schedule(self, schedule: str, view: str = "") -> None:
@@ -165,6 +181,9 @@ class SparkDatabase(Database):
     def close(self) -> None:
         is_first, self._has_closed = not self._has_closed, True
         if self._host is not None and is_first:
+            self._host.stop()
+            self.sinks.last_words()
+            self.sinks.stop()
             self._host.close()
 
     def changes(self, name: str) -> DataFrame:
@@ -234,6 +253,7 @@ class SparkDatabase(Database):
             self._go_on_with(host, job)
             for view in self.materialized().values():
                 _keep_history(host, view)
+            host.on_record = self._wait_for_sinks
             self._host = host
             if not host.is_new:
                 self._tables.clear()  # what they hold by now, the checkpoint tells
@@ -411,6 +431,52 @@ class SparkDatabase(Database):
                 table.apply(change)
             self._tables[spec.name] = table  # whole, or not at all
         return self._tables[spec.name]
+
+    def _sink_created(self, sink: SinkDefinition) -> None:
+        """It is written while the job runs; whose the table is, is seen then: the run is the checkpoint."""
+        spec = sink_spec(sink, self._view(sink.view).plan)
+        place = make_sink(sink.kind, spec, None)
+        self.sinks.check_place(place)
+        place.check()
+        self.sinks.add(ActiveSink(sink, spec, place))
+        if self._host is not None and self._host.is_running:
+            self._begin_sinks()
+
+    def _sink_dropped(self, name: str) -> None:
+        with self.sinks.lock:
+            gone = self.sinks.active.pop(name)
+        if gone.runner is not None:
+            gone.runner.stop(wait=True)
+            try:
+                gone.sink.release()
+            except SashError as error:
+                told = f'who creates sink "{gone.spec.name}" again goes on where it was: {error}'
+                warnings.warn(told, SinkWarning, stacklevel=2)
+
+    def _begin_sinks(self) -> None:
+        """Let those write that do not; for this checkpoint, and for this driver of it. No turn is needed: a batch calls this, and
+        who has the turn may wait for a batch."""
+        host = self._running()
+        with self.sinks.lock:
+            run, epoch = host.run
+            for one in [one for one in self.sinks.active.values() if one.runner is None or one.runner.is_stopped]:
+                # Another view of the name is another run.
+                query = hashlib.sha256(self._view(one.spec.view).sql.encode()).hexdigest()
+                sink = make_sink(one.definition.kind, one.spec, f"checkpoint {run} {one.spec.name} {query[:16]}", epoch)
+                feed = host.sink_feed(one.spec.view)
+                self.sinks.add(replace(one, sink=sink, feed=feed, runner=Runner(one.spec.name, feed, sink)))
+
+    def _wait_for_sinks(self, batch: int) -> None:
+        """A batch is on record. Where its changes may be dropped before a sink has written them, it waits for the sink."""
+        self._begin_sinks()
+        for one in list(self.sinks.active.values()):
+            if one.runner is not None and one.spec.mode is Mode.CHANGES and not self._running().keeps_all(one.spec.view):
+                one.runner.drain_patiently(PATIENCE)
+
+    def _drain_sinks(self) -> None:
+        if self.sinks.active:
+            self._begin_sinks()
+            self.sinks.drain()
 
     def _ask_windows(self, question: Question, relations: Mapping[str, Net], instants: Instants | None) -> NoReturn:
         names = " and ".join(f'"{stream.name}"' for stream in question.streams)

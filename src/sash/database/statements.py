@@ -18,6 +18,7 @@ from sash.database.answer import Answer, Rows, in_order
 from sash.database.options import check_expiry
 from sash.database.queries import Queries
 from sash.database.questions import Questions
+from sash.database.sinks import Sinks
 from sash.errors import SashError, choices
 from sash.plan.explain import explain_patterns
 from sash.plan.nodes import Plan, scans
@@ -33,13 +34,14 @@ from sash.scalar.build import function_names
 from sash.scalar.user_functions import UserFunction
 from sash.sql.bind import bind
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows, bind_change
-from sash.sql.catalog import Catalog, ViewDefinition, kind_of
+from sash.sql.catalog import Catalog, SinkDefinition, ViewDefinition, kind_of
 from sash.sql.define import Definition, define
 from sash.sql.questions import Question
 from sash.sql.syntax.parse import parse_query_text, parse_statements
 from sash.sql.syntax.statements import (
     Advance,
     CreateAggregate,
+    CreateSink,
     CreateStream,
     CreateView,
     Delete,
@@ -72,6 +74,7 @@ class StatementExecutor(ABC):
         self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self.queries = Queries()
         self.questions = Questions()
+        self.sinks = Sinks()
 
     def _execute(self, sql: str) -> Rows | None:
         """Carry out statements, one after the other; what the last one gives, if it gives rows."""
@@ -115,8 +118,18 @@ class StatementExecutor(ABC):
     def _answer(self, question: Question) -> Answer:
         """What a SELECT gives now."""
 
+    @abstractmethod
+    def _sink_created(self, sink: SinkDefinition) -> None:
+        """A sink is in the catalog: write its view there, from now on or from the start on; an error if that cannot be."""
+
+    @abstractmethod
+    def _sink_dropped(self, name: str) -> None:
+        """A sink is not in the catalog any more: what it has written stays."""
+
     def _carry_out(self, statement: Statement) -> Rows | None:
-        if isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
+        if isinstance(statement, CreateSink) or (isinstance(statement, Drop) and statement.kind == "SINK"):
+            self._define_sink(statement)
+        elif isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
             self._define(statement)
         elif isinstance(statement, Advance):
             self._advance(statement)
@@ -154,6 +167,21 @@ class StatementExecutor(ABC):
             self.queries.forget(self.catalog)
         if isinstance(statement, CreateView) and new is not None and new.is_materialized and not statement.columns:
             self.queries.learn_text(new)
+
+    def _define_sink(self, statement: CreateSink | Drop) -> None:
+        """Neither the engine nor a checkpoint knows of sinks: each session says what it writes, and where."""
+        name, before = statement.name.text.lower(), dict(self.catalog.sinks)
+        if not define(statement, self.catalog):
+            return
+        try:
+            with within(statement.source.text), at(statement.name):
+                if isinstance(statement, CreateSink):
+                    self._sink_created(self.catalog.sinks[name])
+                else:
+                    self._sink_dropped(name)
+        except SashError:
+            self.catalog.sinks = before
+            raise
 
     def _view_changed(self, old: ViewDefinition | None, new: ViewDefinition | None) -> None:
         was, will_be = old is not None and old.is_materialized, new is not None and new.is_materialized
@@ -231,6 +259,8 @@ class StatementExecutor(ABC):
     def _show(self, kind: str) -> pa.Table:
         if kind == "QUERIES":
             return self.queries.table(self.catalog, self.complete_since)
+        if kind == "SINKS":
+            return self.sinks.table()
         if kind == "VIEWS":
             views = self.catalog.views.values()
             return pa.table(

@@ -100,21 +100,26 @@ class UnreadChanges:
         self._name, self._kept, self._views, self._final_before = name, kept, views, final_before
         if wishes.since is not None and wishes.since < kept.changes.kept_since:
             raise not_kept(name, wishes.since, kept.changes.kept_since)
-        self._reader = kept.changes.reader(wishes.since, wishes.queue, wishes.slow)
+        self.reader = kept.changes.reader(wishes.since, wishes.queue, wishes.slow)
         self._first = [begun_with(kept.answer(), final_before() - 1, kept.schema)] if wishes.snapshot else []
         self.complete_before = wishes.since if wishes.since is not None else BEGINNING if wishes.snapshot else final_before()
 
     def take(self) -> list[pa.RecordBatch]:
-        found, self._first = [*self._first, *self._kept.changes.read(self._reader)], []
-        if self._reader.has_missed:
-            self._reader.has_missed = False
+        found, self._first = [*self._first, *self._kept.changes.read(self.reader)], []
+        if self.reader.has_missed:
+            self.reader.has_missed = False
             found = [begun_with(self._kept.answer(), self._final_before() - 1, self._kept.schema, anew=True)]
         if not self.is_over:
             self.complete_before = max(self.complete_before, self._final_before())
         return found
 
     def close(self) -> None:
-        self._kept.changes.leave(self._reader)
+        self._kept.changes.leave(self.reader)
+
+    @property
+    def waiting(self) -> int:
+        """How many changes have not been taken; the answer that comes first counts as one at least."""
+        return self._kept.changes.count - self.reader.position + sum(max(1, len(one)) for one in self._first)
 
     @property
     def nothing(self) -> pa.RecordBatch:

@@ -73,6 +73,7 @@ from sash.spark.reading import Readers, look_here
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
 from sash.spark.shard_task import JOB, STAGE, MakeEngine
+from sash.spark.sink_feed import FileFeed
 from sash.spark.stage import stage
 from sash.spark.starting import started
 from sash.spark.store import History
@@ -132,6 +133,7 @@ class SparkHost:
         self._awaited = 0  # the version that somebody may want to wait for
         self._adopted = threading.Condition()
         self.on_batch: Callable[[int], None] | None = None  # is told of the rows of every batch, and may try plans
+        self.on_record: Callable[[int], None] | None = None  # is told of every batch that is in the manifest, and may wait for it
         self.ledger = self._open_ledger(folder, target)
         self._tidying = Tidying(self.ledger, history or (DEFAULT if output is None else ALL), lambda batch: fold(folder, batch))
         self.versions = Versions(folder, self.ledger, self._code)
@@ -421,6 +423,25 @@ class SparkHost:
                 wishes, timeout,
             )
 
+    def sink_feed(self, name: str) -> FileFeed:
+        """The changes of a view for a sink."""
+        schema = changes_schema(self._view(name).schema)
+        return FileFeed(self.ledger.changelog(output_name(name, Cargo.CHANGES)), schema, self.ledger.came)
+
+    @property
+    def run(self) -> tuple[str, int]:
+        """The checkpoint, and which of its drivers this is; one that has nothing to run goes on for the last one."""
+        epoch = self._settings.epoch
+        return self._checkpoint.number, newest_epoch(self._settings.checkpoint) if epoch == NONE else epoch
+
+    def keeps_all(self, name: str) -> bool:
+        """Whether no change of a view is ever dropped."""
+        return self._tidying.history_of(output_name(name, Cargo.CHANGES)) == ALL
+
+    @property
+    def is_running(self) -> bool:
+        return self._query is not None
+
     def _final_before(self, view: View) -> int:
         with self._between_batches:
             return self._instants_of(view).final_before
@@ -596,6 +617,8 @@ class SparkHost:
             self._idle.saw_partitions(told, time.time_ns() // 1000)
             if not self.progress.is_end:
                 self._think(told, self.progress.rows - rows)
+        if self.on_record is not None:
+            self.on_record(batch)
         if self._on_progress is not None:
             self._on_progress(self.progress)
 

@@ -81,7 +81,7 @@ class Tidying:
         if self._thread is not None:
             self._thread.join()
 
-    def _history_of(self, output: str) -> History:
+    def history_of(self, output: str) -> History:
         return self.histories.get(output, self._history)
 
     def _raise(self) -> None:
@@ -100,7 +100,7 @@ class Tidying:
                 rows = live[view.name].rows()
                 table = _stamped(rows, kept.greatest or 0).cast(changes_schema(view.schema))
                 answer = put_rows(ledger.record.answers, f"{name}-{batch:08d}", batch, table)
-                ledger.manifest = ledger.manifest.with_output(name, after_answer(kept, answer, self._history_of(name)))
+                ledger.manifest = ledger.manifest.with_output(name, after_answer(kept, answer, self.history_of(name)))
 
     def _forget(self, batch: int) -> None:
         """What is on record of outputs that nobody minds any more, and what has no room."""
@@ -108,7 +108,7 @@ class Tidying:
         with ledger.changing():
             before = ledger.manifest
             outputs = {
-                name: forgotten(kept, self._history_of(name), is_view=is_changes(name)) for name, kept in before.outputs.items()
+                name: forgotten(kept, self.history_of(name), is_view=is_changes(name)) for name, kept in before.outputs.items()
                 if kept.ended is None or kept.ended > batch - RETAIN
             }
             ledger.manifest = replace(before, outputs=outputs)
@@ -142,7 +142,7 @@ class Tidying:
     def _due(self, last: int, *, is_end: bool) -> Iterator[tuple[str, Merge]]:
         for name, kept in self._ledger.manifest.outputs.items():
             if kept.ended is None:
-                yield from ((name, merge) for merge in due(kept, last, self._history_of(name), is_end=is_end))
+                yield from ((name, merge) for merge in due(kept, last, self.history_of(name), is_end=is_end))
 
     def _exchange(self, ready: list[_Merged]) -> None:
         """Put merged files in the place of those that they are made of."""

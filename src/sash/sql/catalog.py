@@ -1,4 +1,4 @@
-"""What is declared: streams, tables, views and aggregates, by names without case."""
+"""What is declared: streams, tables, views, sinks and aggregates, by names without case."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ class ViewDefinition:
 
 
 @dataclass(frozen=True)
+class SinkDefinition:
+    """Where the changes of a view are written: the kind of the sink, and what WITH says of it."""
+
+    name: str
+    view: str
+    kind: str
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Macro:
     """An aggregate that stands for an expression of others over its parameters."""
 
@@ -44,6 +54,7 @@ class Catalog:
         self.streams: dict[str, StreamSpec] = {}
         self.views: dict[str, ViewDefinition] = {}
         self.macros: dict[str, Macro] = {}
+        self.sinks: dict[str, SinkDefinition] = {}
         self.code: dict[str, UserFunction | UserAggregate] = {}  # of the user, in Python
 
     def find(self, name: str) -> StreamSpec | ViewDefinition | None:
@@ -59,9 +70,10 @@ class Catalog:
         return [spec.name for spec in self.streams.values()] + [view.name for view in self.views.values()]
 
     def dependents(self, name: str) -> list[str]:
-        """The views that read something directly, and the tables that a stream changes."""
+        """The views and sinks that read something directly, and the tables that a stream changes."""
         tables = [spec.name for spec in self.streams.values() if (spec.changes_from or "").lower() == name.lower()]
-        return [view.name for view in self.views.values() if name.lower() in view.reads] + tables
+        sinks = [f"{sink.name} (sink)" for sink in self.sinks.values() if sink.view.lower() == name.lower()]
+        return [view.name for view in self.views.values() if name.lower() in view.reads] + tables + sinks
 
     def add(self, entry: StreamSpec | ViewDefinition) -> None:
         """Register under a free name."""

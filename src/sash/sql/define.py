@@ -5,26 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sash.errors import choices
+from sash.file_names import check_name
 from sash.plan.times import with_own_time
 from sash.scalar.build import function_names
 from sash.sql.bind import bind
 from sash.sql.bind.aggregate_functions import is_aggregate
 from sash.sql.bind.macro_body import check_macro
-from sash.sql.catalog import Catalog, ViewDefinition, kind_of
+from sash.sql.catalog import Catalog, SinkDefinition, ViewDefinition, kind_of
 from sash.sql.macros import expand_macros
 from sash.sql.references import references
-from sash.sql.syntax.statements import CreateAggregate, CreateStream, CreateView, Drop
+from sash.sql.syntax.statements import CreateAggregate, CreateSink, CreateStream, CreateView, Drop
 from sash.sql.syntax.text_positions import at, fault, within
 from sash.sql.table_changes import table_changes
 
-Definition = CreateStream | CreateView | CreateAggregate | Drop
+Definition = CreateStream | CreateView | CreateAggregate | CreateSink | Drop
 
 
 def define(statement: Definition, catalog: Catalog) -> bool:
     """Carry a statement out; False if IF [NOT] EXISTS made it do nothing."""
     with within(statement.source.text), at(statement.name):
         if isinstance(statement, Drop):
-            return _drop_macro(statement, catalog) if statement.kind == "AGGREGATE" else _drop(statement, catalog)
+            return _DROPS.get(statement.kind, _drop)(statement, catalog)
+        if isinstance(statement, CreateSink):
+            return _create_sink(statement, catalog)
         if isinstance(statement, CreateAggregate):
             return _create_macro(statement, catalog)
         if statement.if_not_exists and catalog.find(statement.name.text) is not None:
@@ -95,3 +98,31 @@ def _drop(statement: Drop, catalog: Catalog) -> bool:
         raise fault(statement.name, f'there is no {kind} "{statement.name}"{other}', f"{kind}s are: {choices(known)}")
     catalog.remove(statement.name.text)
     return True
+
+
+def _create_sink(statement: CreateSink, catalog: Catalog) -> bool:
+    name, view = statement.name, statement.view
+    if name.text.lower() in catalog.sinks:
+        if statement.if_not_exists:
+            return False
+        taken = catalog.sinks[name.text.lower()].name
+        raise fault(name, f'there is a sink "{taken}" already', "drop it first or choose another name")
+    found = catalog.views.get(view.text.lower())
+    if found is None:
+        raise fault(view, f'unknown view "{view}"', f"views are: {choices(one.name for one in catalog.views.values())}")
+    if not found.is_materialized:
+        raise fault(view, f'view "{found.name}" is not kept, so it has no changes', "create it with CREATE MATERIALIZED VIEW")
+    check_name(name.text)
+    catalog.sinks[name.text.lower()] = SinkDefinition(name.text, found.name, statement.kind, statement.options)
+    return True
+
+
+def _drop_sink(statement: Drop, catalog: Catalog) -> bool:
+    found = catalog.sinks.pop(statement.name.text.lower(), None)
+    if found is None and not statement.if_exists:
+        known = choices(sink.name for sink in catalog.sinks.values())
+        raise fault(statement.name, f'there is no sink "{statement.name}"', f"sinks are: {known}")
+    return found is not None
+
+
+_DROPS = {"AGGREGATE": _drop_macro, "SINK": _drop_sink}

@@ -29,6 +29,7 @@ from sash.serve.served import Served
 
 LOOK = 0.5  # seconds after which a copy of changes looks whether its client is still there
 OWN_FILES = "a client may not name files of the server"
+OWN_SINKS = "a client may not say what the server connects to"
 # What stands in for a value that is not known yet, when only the columns of an answer are asked for.
 _STAND_INS: Mapping[int, Any] = {
     wire.INT2: 0, wire.INT4: 0, wire.INT8: 0, wire.FLOAT4: 0.0, wire.FLOAT8: 0.0, wire.BOOL: False,
@@ -85,6 +86,8 @@ class Backend:
         words = list(command.statement.words())
         if command.grant == "define" and words[0] == "CREATE" and {"PATH", "TOPIC"} & set(words):
             raise WireError("42501", OWN_FILES, "declare streams and tables of files where the server is started")
+        if command.grant == "define" and words[1:2] == ["SINK"]:
+            raise WireError("42501", OWN_SINKS, "create and drop sinks where the server is started")
         translated = translate(command.statement, parameters)
         with _told(translated):
             self.served.execute(translated.sql)

@@ -17,6 +17,7 @@ from sash.sql.syntax.dialect import parse_query, tokenize
 from sash.sql.syntax.durations import duration
 from sash.sql.syntax.statements import (
     Advance,
+    CreateSink,
     CreateStream,
     CreateView,
     Describe,
@@ -101,9 +102,11 @@ class _Statement:
             return self._declaration(declarations.table, "the name of a table")
         if self.cursor.accept("AGGREGATE"):
             return declarations.aggregate(self.cursor, self.source, or_replace)
+        if not or_replace and self.cursor.accept("SINK"):
+            return self._sink()
         is_materialized = self.cursor.accept("MATERIALIZED")
         if not self.cursor.accept("VIEW"):
-            kinds = "VIEW or AGGREGATE" if or_replace else "STREAM, TABLE, VIEW or AGGREGATE"
+            kinds = "VIEW or AGGREGATE" if or_replace else "STREAM, TABLE, VIEW, AGGREGATE or SINK"
             raise self.cursor.unexpected("VIEW" if is_materialized else kinds)
         return self._view(is_materialized, or_replace)
 
@@ -130,13 +133,22 @@ class _Statement:
         self.cursor.expect(")")
         return tuple(names)
 
+    def _sink(self) -> CreateSink:
+        if_not_exists = self.cursor.accept("IF", "NOT", "EXISTS")
+        name = self.cursor.name("the name of a sink")
+        self.cursor.expect("FROM")
+        view = self.cursor.name("the name of a view")
+        self.cursor.expect("TO")
+        kind = self._one_of("POSTGRES")
+        return CreateSink(self.source, name, view, kind, declarations.options(self.cursor), if_not_exists)
+
     def _drop(self) -> Drop:
-        kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE")
+        kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE", "SINK")
         if_exists = self.cursor.accept("IF", "EXISTS")
         return Drop(self.source, kind, self.cursor.name("a name"), if_exists)
 
     def _show(self) -> Show:
-        return Show(self.source, self._one_of("STREAMS", "TABLES", "VIEWS", "QUERIES"))
+        return Show(self.source, self._one_of("STREAMS", "TABLES", "VIEWS", "SINKS", "QUERIES"))
 
     def _describe(self) -> Describe:
         return Describe(self.source, self.cursor.name("the name of a stream, table or view"))
@@ -179,7 +191,7 @@ class _Statement:
         for word in words:
             if self.cursor.accept(word):
                 return word
-        raise self.cursor.unexpected(f"{', '.join(words[:-1])} or {words[-1]}")
+        raise self.cursor.unexpected(" or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part))
 
     def _end(self) -> None:
         if self.cursor.current is not None:

@@ -67,8 +67,20 @@ class CreateAggregate:
 
 
 @dataclass(frozen=True)
+class CreateSink:
+    """What a view is written to: `kind` is POSTGRES."""
+
+    source: Source
+    name: Name
+    view: Name
+    kind: str
+    options: tuple[tuple[str, str], ...]  # of WITH (...), keys in lower case
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
 class Drop:
-    """`kind` is STREAM, TABLE, VIEW or AGGREGATE."""
+    """`kind` is STREAM, TABLE, VIEW, AGGREGATE or SINK."""
 
     source: Source
     kind: str
@@ -78,7 +90,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Show:
-    """`kind` is STREAMS, TABLES, VIEWS or QUERIES."""
+    """`kind` is STREAMS, TABLES, VIEWS, SINKS or QUERIES."""
 
     source: Source
     kind: str
@@ -142,4 +154,4 @@ class Delete:
 
 
 Change = Insert | Update | Delete
-Statement = CreateStream | CreateView | CreateAggregate | Drop | Show | Describe | Explain | Query | Advance | Change
+Statement = CreateStream | CreateView | CreateAggregate | CreateSink | Drop | Show | Describe | Explain | Query | Advance | Change

@@ -1,0 +1,28 @@
+"""The page on sinks says what its example prints, and names every option and column."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from postgres_server import PostgresServer
+from sash.database.sinks import SHOWN
+from sash.sinks.options import OPTIONS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "sinks.md").read_text(encoding="utf-8")
+
+
+def test_the_page_says_what_its_example_prints(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,), (said,) = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) for kind in ("python", "text"))
+    monkeypatch.setenv("BIDS_DSN", server.dsn)
+    exec(example, {})
+    assert capsys.readouterr().out == said
+
+
+def test_the_page_names_every_option() -> None:
+    assert {f"`{name}`" for name in OPTIONS} <= set(re.findall(r"`\w+`", PAGE))
+    assert all(f"`{name}`" in PAGE for name in SHOWN.names[5:])

@@ -47,8 +47,8 @@ def net_rows(ops: pa.ChunkedArray, columns: pa.Table, key: Sequence[int]) -> Net
     plus, minus = rows.filter(pa.array(weights > 0)), rows.filter(pa.array(weights < 0))
     if (np.abs(weights) > 1).any():
         raise _not_unique(rows.filter(pa.array(np.abs(weights) > 1)), columns.column_names, key)
-    if not len(rows.filter(pa.array(weights != 0))):
-        nothing = rows.slice(0, 0).rename_columns(columns.column_names)
+    if not len(plus) and not len(minus):
+        nothing = plus.rename_columns(columns.column_names)
         return NetRows(nothing, nothing, nothing)
     by_key = _by_key(plus, minus, key)
     kinds, counts, places = (np.asarray(by_key.column(name)) for name in ("kind_sum", "kind_count", "place_max"))

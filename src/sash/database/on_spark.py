@@ -253,7 +253,7 @@ class SparkDatabase(Database):
             self._go_on_with(host, job)
             for view in self.materialized().values():
                 _keep_history(host, view)
-            host.on_record = self._wait_for_sinks
+            host.on_taken = self._wait_for_sinks
             self._host = host
             if not host.is_new:
                 self._tables.clear()  # what they hold by now, the checkpoint tells

@@ -133,7 +133,7 @@ class SparkHost:
         self._awaited = 0  # the version that somebody may want to wait for
         self._adopted = threading.Condition()
         self.on_batch: Callable[[int], None] | None = None  # is told of the rows of every batch, and may try plans
-        self.on_record: Callable[[int], None] | None = None  # is told of every batch that is in the manifest, and may wait for it
+        self.on_taken: Callable[[int], None] | None = None  # is told of every batch that is in the manifest, and may wait for it
         self.ledger = self._open_ledger(folder, target)
         self._tidying = Tidying(self.ledger, history or (DEFAULT if output is None else ALL), lambda batch: fold(folder, batch))
         self.versions = Versions(folder, self.ledger, self._code)
@@ -617,8 +617,8 @@ class SparkHost:
             self._idle.saw_partitions(told, time.time_ns() // 1000)
             if not self.progress.is_end:
                 self._think(told, self.progress.rows - rows)
-        if self.on_record is not None:
-            self.on_record(batch)
+        if self.on_taken is not None:
+            self.on_taken(batch)
         if self._on_progress is not None:
             self._on_progress(self.progress)
 

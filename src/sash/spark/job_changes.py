@@ -1,4 +1,4 @@
-"""JobChanges: what the job is to be from the next batch on, and who may say so.
+"""Changes of a job: what the job is to be from the next batch on, and who may say so.
 
 Statements of the user change it, and so do better plans, which are tried first. Every change is a version, and the event that
 brings it. One at a time may ask; what runs follows when the batch of the event does (`host.py`).

@@ -10,11 +10,11 @@ import pytest
 import sash
 
 ORDER = (
-    "cli", "testing", "generate", "database", "serve", "spark", "sources", "sinks", "runtime", "planner",
+    "cli", "shell", "testing", "generate", "database", "serve", "spark", "sources", "sinks", "runtime", "planner",
     "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "errors",
 )  # fmt: skip
 
-HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks"}}
+HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "shell"}}
 
 PACKAGE = Path(next(iter(sash.__path__)))
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(PSQL is None, reason="psql is not installed")
 
 def psql(serving: Serving, *commands: str, is_ok: bool = True) -> str:
     words = [str(PSQL), "-X", "-q", serving.url, *(part for command in commands for part in ("-c", command))]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert (done.returncode == 0) == is_ok, done.stderr
     return done.stdout + done.stderr
 
@@ -86,5 +86,5 @@ def test_it_is_explained(serving: Serving) -> None:
 
 
 def test_a_database_that_there_is_not(serving: Serving) -> None:
-    done = subprocess.run([str(PSQL), "-X", serving.url + "x", "-c", "SELECT 1"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(PSQL), "-X", serving.url + "x", "-c", "SELECT 1"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 2 and 'there is no database "sashx"' in done.stderr

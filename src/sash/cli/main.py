@@ -95,6 +95,24 @@ def serve(job: Path, **options: object) -> None:
 
 
 @main.command()
+@click.argument("job", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[JOB.sql]", required=False)
+@click.option("--engine", type=click.Choice(["embedded", "spark"]), default="embedded", show_default=True,
+              help="In this process without a JVM, or on Spark.")
+@click.option("--connect", "server", metavar="URL", help="Talk to a server instead: postgresql://127.0.0.1:5433/sash")
+@click.option("-c", "commands", multiple=True, metavar="SQL", help="Carry out these statements, and leave.")
+@click.option("--checkpoint", metavar="DIR", help="Spark: remember here how far the job is.")
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Spark: write changes here.")
+def shell(**options: object) -> None:
+    """A prompt for SQL: declare, push time, ask, follow views as they change.
+
+    With a job, its streams are read while you ask. Statements may also come from a pipe.
+    """
+    from sash.cli.shell import ShellOptions, open_shell
+
+    open_shell(ShellOptions(**options))  # type: ignore[arg-type]
+
+
+@main.command()
 @JOB
 @click.option("--analyze", is_flag=True, help="Run the job in this process first; show what was counted beside the estimates.")
 def explain(job: Path, analyze: bool) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from sash.cli.background import BackgroundJob
 from sash.cli.job_file import load
 from sash.cli.report import Report, summary
 from sash.database.embedded import EmbeddedDatabase
@@ -17,7 +17,6 @@ from sash.errors import SashError
 from sash.serve.door import Door
 from sash.serve.limits import Limits
 
-POLL = 0.5  # seconds between two looks at the clock, for streams whose time goes on while no row comes
 SWITCH = 0.0005  # seconds after which a thread that computes lets another go on: clients do not wait for Python's usual 5 ms
 
 
@@ -50,7 +49,7 @@ def serve_job(options: ServeOptions) -> None:
         load(db, options.job)
         with db, _door(db, options, limits) as door:
             _tell(door, options, [view.name for view in db.materialized().values()])
-            _Run(db, report).until_asked_to_end()
+            _until_asked_to_end(db, report)
 
 
 def _door(db: EmbeddedDatabase, options: ServeOptions, limits: Limits) -> Door:
@@ -70,36 +69,20 @@ def _tell(door: Door, options: ServeOptions, views: list[str]) -> None:
     sys.stdout.flush()
 
 
-class _Run:
-    """The job in a thread of its own, while this one waits for a signal."""
+def _until_asked_to_end(db: EmbeddedDatabase, report: Report) -> None:
+    """The job runs in a thread of its own, while this one waits for a signal."""
 
-    def __init__(self, db: EmbeddedDatabase, report: Report) -> None:
-        self._db = db
-        self._report = report
-        self._is_over = threading.Event()
-        self._failure: BaseException | None = None
+    def tell_of_the_end() -> None:
+        report.say(f"{summary(report.last)}; its input is over, and its views are still served")
 
-    def until_asked_to_end(self) -> None:
-        before = {name: signal.signal(name, lambda *_: self._is_over.set()) for name in (signal.SIGINT, signal.SIGTERM)}
-        thread = threading.Thread(target=self._work, name="sash-job", daemon=True)
-        thread.start()
-        try:
-            self._is_over.wait()
-        finally:
-            for name, handler in before.items():
-                signal.signal(name, handler)
-        if self._failure is not None:
-            raise SashError(f"the job ended: {self._failure}")
-        self._report.say("stopped")
-
-    def _work(self) -> None:
-        try:
-            if any(stream.option("path") is not None for stream in self._db.catalog.streams.values()):
-                self._db.run()
-                self._report.say(f"{summary(self._report.last)}; its input is over, and its views are still served")
-            while not self._is_over.wait(POLL):
-                self._db.poll()
-        except BaseException as failure:
-            if not self._is_over.is_set():
-                self._failure = failure
-        self._is_over.set()
+    job = BackgroundJob(db, tell_of_the_end)
+    before = {name: signal.signal(name, lambda *_: job.is_over.set()) for name in (signal.SIGINT, signal.SIGTERM)}
+    job.start()
+    try:
+        job.is_over.wait()
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+    if job.failure is not None:
+        raise SashError(f"the job ended: {job.failure}")
+    report.say("stopped")

@@ -62,7 +62,11 @@ class Rows:
         return (row for batch in self._table.to_batches() for row in batch.to_pylist())
 
     def __repr__(self) -> str:
-        return text_of(self._table, self._title, self._most)
+        return self.text(self._most)
+
+    def text(self, most: int | None) -> str:
+        """Title, names and rows for a terminal; at most so many rows, None: all."""
+        return text_of(self._table, self._title, most)
 
     def _repr_html_(self) -> str:
         return html_of(self._table, self._title, self._most)

@@ -54,6 +54,12 @@ def text_of(table: pa.Table, title: str, most: int | None = ROWS) -> str:
     return "\n".join(line.rstrip() for line in [title, *lines, *left])
 
 
+def row_texts(batch: pa.RecordBatch) -> list[list[str]]:
+    """The values of rows as texts, each as it is in a table."""
+    columns = [[_cell(value, WIDTH).text for value in column.to_pylist()] for column in batch.columns]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 def html_of(table: pa.Table, title: str, most: int | None = ROWS) -> str:
     """A table in HTML; nothing in it is anything but text."""
     shown = _shown(table, most)

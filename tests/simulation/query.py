@@ -152,6 +152,4 @@ class SimulatedHost(PlayedHost):
         return SimulatedQuery(self, is_bounded)
 
     def drain(self) -> None:
-        assert self._query is not None
-        self._query.processAllAvailable()
-        self.ledger.fence()
+        self._take_all()

@@ -16,7 +16,7 @@ from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.schema import SECOND
-from sash.spark import folding, tidying
+from sash.spark import folding, planner, tidying
 from sash.spark.folder import Folder
 
 assert often  # a fixture
@@ -143,3 +143,25 @@ def test_a_version_of_the_job_that_is_lost_while_it_runs_is_not_taken_for_one_th
         db.start()
         db.execute("CREATE MATERIALIZED VIEW last AS SELECT DISTINCT k FROM s [RANGE 1 DAY]")
         assert db.view("last").to_pylist() == db.view("more").to_pylist() == []
+
+
+def test_drain_waits_for_an_event_that_the_store_does_not_show_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It would be taken with rows that came later, which are late after it."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/0.csv").write_text("1970-01-01 00:00:01,ann\n")
+    with connected(monkeypatch, tmp_path, SQL) as db:
+        db.start()
+        db.drain()
+        shown, hidden = planner.events_after, [()]
+        monkeypatch.setattr(planner, "events_after", lambda *asked: hidden.pop() if hidden else shown(*asked))
+        db.advance(20 * SECOND)
+        db.drain()
+        assert not hidden
+        (tmp_path / "s/1.csv").write_text("1970-01-01 00:00:09,bob\n")
+        db.drain()
+        assert db.late("s").num_rows == 1
+        monkeypatch.setattr(planner, "events_after", lambda *asked: ())
+        monkeypatch.setattr("sash.spark.host.PATIENCE", 0.5)
+        db.advance(30 * SECOND)
+        with pytest.raises(SashError, match="no batch has taken it up"):
+            db.drain()

@@ -64,7 +64,7 @@ from sash.spark.jobs import job_at, needs_another_query
 from sash.spark.lasting import LastingQuery
 from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
-from sash.spark.offsets import check_log, identity_of, offset_of, spark_folder
+from sash.spark.offsets import check_log, identity_of, newest_offset, offset_of, spark_folder
 from sash.spark.outputs import output_name, write_answer
 from sash.spark.pipeline import collected, configured, is_one_machine, on_workers, streaming
 from sash.spark.placed_frames import kafka_streams
@@ -86,6 +86,7 @@ from sash.spark.watching import Watch
 ENGINE = ""  # the name of the facts of an engine
 POLL = 0.2  # seconds between two looks at a running query
 MARGIN = 0.05  # seconds that a look for files may take
+PATIENCE = 10.0  # seconds in which a store shows an event that was put into it
 ALWAYS = {"processingTime": "0 seconds"}
 NAME = "sash"  # of the query, in Spark
 
@@ -246,8 +247,24 @@ class SparkHost:
         if any(is_file_stream(stream, self._frames) for stream in self.job.streams):
             time.sleep(LOOK_EVERY + MARGIN)  # until the files that are there now have been seen
         with self._explained():
+            self._take_all()
+
+    def _take_all(self) -> None:
+        """Until batches have taken all that is there. A store that does not show the newest event at once would have it taken
+        with rows that came later."""
+        assert self._query is not None
+        folder, patience = self._settings.checkpoint, time.monotonic() + PATIENCE
+        while True:
             self._query.processAllAvailable()
             self.ledger.fence()  # a query without a batch has not noticed that another driver had them
+            if newest_offset(folder).seen >= newest_event(folder):
+                return
+            if time.monotonic() > patience:
+                raise SashError(
+                    f"what was asked of the job is on record in {folder.child('control').place}, and no batch has taken it up",
+                    "see that the checkpoint shows the files that are in it, and connect again",
+                )
+            time.sleep(POLL)
 
     def advance(self, now: int, stream: str = "") -> None:
         """Time moves on, without rows: that of a stream, or of all."""

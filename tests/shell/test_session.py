@@ -120,7 +120,7 @@ def test_a_view_is_followed_from_its_answer_on(db: sash.Database, session: Sessi
     db.advance("2024-01-01 00:00:09")
     until(lambda: "+  2024-01-01 00:00:05  b  1  7" in screen)
     db.execute("DROP VIEW totals")
-    following.join(10)
+    following.join(120)
     assert not following.is_alive()
 
 
@@ -131,11 +131,11 @@ def test_a_view_with_an_odd_name_is_followed(db: sash.Database, session: Session
     following.start()
     until(lambda: "\\x1b[31m" in screen)
     db.execute('DROP VIEW `Odd "name"`')
-    following.join(10)
+    following.join(120)
     assert not following.is_alive()
 
 
-def until(is_so: object, seconds: float = 20) -> None:
+def until(is_so: object, seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not is_so():  # type: ignore[operator]
         assert time.monotonic() < end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,16 +34,20 @@ class ShellOptions:
     def base(self) -> Path:
         return Path.cwd() if self.job is None else self.job.resolve().parent
 
+    @property
+    def is_for_people(self) -> bool:
+        """Whether somebody types; else statements come by -c or from a pipe, or answers go into one."""
+        return not self.commands and sys.stdin.isatty() and sys.stdout.isatty()
+
 
 def open_shell(options: ShellOptions) -> None:
     """Until its input is over. What is typed may be wrong; statements of a file or a pipe end with the first mistake."""
-    is_for_people = not options.commands and sys.stdin.isatty() and sys.stdout.isatty()
-    if is_for_people:
+    if options.is_for_people:
         _need_prompt()
     with _connected(options) as connection:
         session = Session(connection, lambda text: click.echo(printable(text)))
-        if not is_for_people:
-            with _until_told():
+        if not options.is_for_people:
+            with suppress(Quit):
                 for text in options.commands or (sys.stdin.read(),):
                     session.take(text)
             return
@@ -87,11 +91,10 @@ def _here(options: ShellOptions) -> Iterator[Connection]:
     with EmbeddedDatabase(base=options.base) as db:
         if options.job is not None:
             load(db, options.job)
-            job = BackgroundJob(db, lambda: tell("the input of the job is over; its views stay"))
-            if options.commands or not sys.stdin.isatty():
-                db.run()  # who asks once asks about all of it
+            if options.is_for_people:
+                BackgroundJob(db, lambda: tell("the input of the job is over; its views stay")).start()
             else:
-                job.start()
+                db.run()  # who asks once asks about all of it
         yield OwnDatabase(db, "a database in this process" if options.job is None else f"{options.job}, in this process")
 
 
@@ -103,15 +106,6 @@ def _on_spark(options: ShellOptions) -> Iterator[Connection]:
         if options.job is not None:
             load(db, options.job)
             db.start()
-            if options.commands or not sys.stdin.isatty():
+            if not options.is_for_people:
                 db.drain()
         yield OwnDatabase(db, "a database on Spark" if options.job is None else f"{options.job}, on Spark")
-
-
-@contextmanager
-def _until_told() -> Iterator[None]:
-    """Until \\q."""
-    try:
-        yield
-    except Quit:
-        return

@@ -369,7 +369,6 @@ class EmbeddedDatabase(Database):
                 raise SashError("this thread would wait for a subscription that it reads itself", "read it in another thread")
             return reader is None
 
-        self.turns.wait_for(is_free, LOOK)
         while not self.turns.is_closed and not is_free():
             self.turns.wait_for(is_free, LOOK)
         self.turns.check()

@@ -458,8 +458,11 @@ class SparkDatabase(Database):
         who has the turn may wait for a batch."""
         host = self._running()
         with self.sinks.lock:
+            idle = [one for one in self.sinks.active.values() if one.runner is None or one.runner.is_stopped]
+            if not idle:
+                return
             run, epoch = host.run
-            for one in [one for one in self.sinks.active.values() if one.runner is None or one.runner.is_stopped]:
+            for one in idle:
                 # Another view of the name is another run.
                 query = hashlib.sha256(self._view(one.spec.view).sql.encode()).hexdigest()
                 sink = make_sink(one.definition.kind, one.spec, f"checkpoint {run} {one.spec.name} {query[:16]}", epoch)

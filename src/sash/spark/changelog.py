@@ -70,6 +70,10 @@ class Changelog:
         """The last batch on record."""
         return self.record.newest()
 
+    def has_more(self, after: int | None) -> bool:
+        """Whether there is something for a reader that has read the batches up to one, or none."""
+        return self.is_there and (after is None or self.newest() > after)
+
     def step(self, after: int | None, limit: int | None = None) -> int:
         """How far a reader goes at once that has read the batches up to one, or none."""
         manifest = self.record.read()

@@ -24,11 +24,11 @@ class FileFeed:
         self._is_closed = False
 
     def take(self, after: int | None, timeout: float) -> Taken | None:
-        if not self._has_more(after):
+        if not self._changelog.has_more(after):
             with self._came:
                 if not self._is_closed:
                     self._came.wait(timeout)
-        if self._is_closed or not self._has_more(after):
+        if self._is_closed or not self._changelog.has_more(after):
             return None
         last = self._changelog.step(after)
         pieces = self._changelog.pieces(after, last)
@@ -43,7 +43,7 @@ class FileFeed:
         return Taken(after, position, changes, first.is_answer, _complete_before(changes))
 
     def waiting(self, after: int | None) -> int:
-        if not self._has_more(after):
+        if not self._changelog.has_more(after):
             return 0
         return 1 if after is None else max(1, self._changelog.newest() - after)
 
@@ -51,9 +51,6 @@ class FileFeed:
         with self._came:
             self._is_closed = True
             self._came.notify_all()
-
-    def _has_more(self, after: int | None) -> bool:
-        return self._changelog.is_there and (after is None or self._changelog.newest() > after)
 
 
 def _complete_before(changes: pa.Table) -> int | None:

@@ -37,7 +37,7 @@ class FileSubscription(Subscription):
     @property
     def is_over(self) -> bool:
         goes_on = self._is_open() and self._changelog.goes_on()
-        return self._is_closed or not (self._ready or goes_on or self._has_more())
+        return self._is_closed or not (self._ready or goes_on or self._changelog.has_more(self._after))
 
     def close(self) -> None:
         """Read no more; a thread that waits in this subscription stops."""
@@ -57,13 +57,10 @@ class FileSubscription(Subscription):
             if self._ready:
                 return
 
-    def _has_more(self) -> bool:
-        return self._changelog.is_there and (self._after is None or self._changelog.newest() > self._after)
-
     def _go_on(self) -> bool:
         """Begin to read what has come; False if nothing has."""
         before = self._final_before()  # what is final by now is on record before the newest batch is asked for
-        if not self._has_more():
+        if not self._changelog.has_more(self._after):
             return False
         last = self._changelog.step(self._after)
         pieces = self._changelog.pieces(self._after, last)

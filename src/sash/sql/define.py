@@ -11,7 +11,7 @@ from sash.scalar.build import function_names
 from sash.sql.bind import bind
 from sash.sql.bind.aggregate_functions import is_aggregate
 from sash.sql.bind.macro_body import check_macro
-from sash.sql.catalog import Catalog, SinkDefinition, ViewDefinition, kind_of
+from sash.sql.catalog import Catalog, Macro, SinkDefinition, ViewDefinition, kind_of
 from sash.sql.macros import expand_macros
 from sash.sql.references import references
 from sash.sql.syntax.statements import CreateAggregate, CreateSink, CreateStream, CreateView, Drop
@@ -25,7 +25,7 @@ def define(statement: Definition, catalog: Catalog) -> bool:
     """Carry a statement out; False if IF [NOT] EXISTS made it do nothing."""
     with within(statement.source.text), at(statement.name):
         if isinstance(statement, Drop):
-            return _DROPS.get(statement.kind, _drop)(statement, catalog)
+            return _drop(statement, catalog)
         if isinstance(statement, CreateSink):
             return _create_sink(statement, catalog)
         if isinstance(statement, CreateAggregate):
@@ -78,16 +78,9 @@ def _create_macro(statement: CreateAggregate, catalog: Catalog) -> bool:
     return True
 
 
-def _drop_macro(statement: Drop, catalog: Catalog) -> bool:
-    """Views that use it have taken its expression in, so nothing depends on it."""
-    found = catalog.macros.pop(statement.name.text.lower(), None)
-    if found is None and not statement.if_exists:
-        known = choices(macro.name for macro in catalog.macros.values())
-        raise fault(statement.name, f'there is no aggregate "{statement.name}"', f"aggregates are: {known}")
-    return found is not None
-
-
 def _drop(statement: Drop, catalog: Catalog) -> bool:
+    if statement.kind in ("AGGREGATE", "SINK"):
+        return _drop_from(catalog.macros if statement.kind == "AGGREGATE" else catalog.sinks, statement)
     entry = catalog.find(statement.name.text)
     if entry is None and statement.if_exists:
         return False
@@ -117,12 +110,10 @@ def _create_sink(statement: CreateSink, catalog: Catalog) -> bool:
     return True
 
 
-def _drop_sink(statement: Drop, catalog: Catalog) -> bool:
-    found = catalog.sinks.pop(statement.name.text.lower(), None)
+def _drop_from(entries: dict[str, Macro] | dict[str, SinkDefinition], statement: Drop) -> bool:
+    """Aggregates and sinks, on which nothing depends: views that use an aggregate have taken its expression in."""
+    found = entries.pop(statement.name.text.lower(), None)
     if found is None and not statement.if_exists:
-        known = choices(sink.name for sink in catalog.sinks.values())
-        raise fault(statement.name, f'there is no sink "{statement.name}"', f"sinks are: {known}")
+        kind, known = statement.kind.lower(), choices(one.name for one in entries.values())
+        raise fault(statement.name, f'there is no {kind} "{statement.name}"', f"{kind}s are: {known}")
     return found is not None
-
-
-_DROPS = {"AGGREGATE": _drop_macro, "SINK": _drop_sink}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pyarrow as pa
@@ -88,9 +89,7 @@ class PostgresSink:
 
     def _position(self, connection: Connection) -> int | None:
         """How far this run is in the table; None if it begins, which it must be allowed to."""
-        found = connection.execute(
-            self._target.query("SELECT run, epoch, position FROM {record} WHERE target = %s FOR UPDATE"), (self._target.text,)
-        ).fetchone()
+        found = self._locked_record(connection)
         has_rows = connection.execute(self._target.query("SELECT 1 FROM {table} LIMIT 1")).fetchone() is not None
         if found is not None and found[0] == self._run:
             self._check_epoch(int(found[1]))
@@ -106,6 +105,11 @@ class PostgresSink:
             )
         return None
 
+    def _locked_record(self, connection: Connection) -> tuple[Any, ...] | None:
+        """Run, epoch and position of the table, which nobody else changes before this transaction ends."""
+        record = self._target.query("SELECT run, epoch, position FROM {record} WHERE target = %s FOR UPDATE")
+        return connection.execute(record, (self._target.text,)).fetchone()
+
     def _claim(self, connection: Connection, position: int | None) -> None:
         connection.execute(
             self._target.query(
@@ -117,9 +121,7 @@ class PostgresSink:
         )  # fmt: skip
 
     def _check_position(self, connection: Connection, taken: Taken) -> None:
-        found = connection.execute(
-            self._target.query("SELECT run, epoch, position FROM {record} WHERE target = %s FOR UPDATE"), (self._target.text,)
-        ).fetchone()
+        found = self._locked_record(connection)
         if found is None or found[0] != self._run:
             raise self._replaced()
         self._check_epoch(int(found[1]))

@@ -1,4 +1,4 @@
-"""Names of views and streams as names of files.
+"""Names of views and streams as names of files, and what is said where a file cannot be written.
 
     talkers          talkers                      letters, digits, - and _ are themselves
     ../../x          ~2E~2E~2F~2E~2E~2Fx          any other byte of the name in UTF-8 is ~ and two hexadecimal digits
@@ -13,6 +13,9 @@ enough. The sign is ~ and not %, for a % in a URI may be read as an escape by wh
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from sash.errors import SashError
 
@@ -29,6 +32,16 @@ def file_name(name: str) -> str:
         parts[0] = "~5F"
     whole = "".join(parts)
     return whole if len(whole) <= LONGEST else _shortened(parts, hashlib.sha256(data).hexdigest()[:_HASH])
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """What the user has named is written here, a file or a folder."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        raise SashError(f"cannot write {path}: {why}", "see that it can be written to, and has room") from error
 
 
 def check_name(name: str) -> None:

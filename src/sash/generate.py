@@ -20,6 +20,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from sash.errors import SashError, choices
+from sash.file_names import writing
 from sash.schema import BIGINT, DOUBLE, INT, SECOND, STRING, TIMESTAMP, Schema, schema
 
 Int64s = npt.NDArray[np.int64]
@@ -170,10 +171,11 @@ def generate(name: str, rows: int, seed: int, out: Path, format: str = "csv") ->
     if rows < 0 or seed < 0:
         raise SashError(f"cannot write {rows} rows with seed {seed}", "both are 0 or more")
     streams = GENERATORS[name](rows, seed)
-    out.mkdir(parents=True, exist_ok=True)
-    files = [_write(table, out / f"{stream}.{format}") for stream, table in streams.items()]
-    statements = out / "streams.sql"
-    statements.write_text("\n".join(declare(stream, format) for stream in streams), encoding="utf-8")
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        files = [_write(table, out / f"{stream}.{format}") for stream, table in streams.items()]
+        statements = out / "streams.sql"
+        statements.write_text("\n".join(declare(stream, format) for stream in streams), encoding="utf-8")
     return [*files, statements]
 
 

@@ -165,3 +165,41 @@ def test_a_garbled_parquet_page_is_an_error_that_names_the_file(files: Files) ->
     files.write("a.parquet", bytes(content))
     with pytest.raises(SashError, match=r'cannot read ".*a\.parquet": .*write it anew'):
         files.read(files.spec("a.parquet", COUNT))
+
+
+@pytest.mark.parametrize("multiline", ["false", "true"])
+@pytest.mark.parametrize("text", ["name,n\ra,1\nb,2\n", 'name,n\r"a\nb",1\rc,2\r', 'name,n\r"a\r\nb",1\rc,2\r'])
+def test_rows_behind_a_carriage_return_in_the_header_are_not_lost(files: Files, text: str, multiline: str) -> None:
+    """The first line feed came later than the header: what stood before it went with the header, without a word."""
+    files.write("a.csv", text)
+    with pytest.raises(SashError, match=r'the first line of ".*a\.csv" is no header: name,n.*(carriage return|quote is not closed)'):
+        files.read(files.spec("a.csv", COUNT, {**HEADED, "multiline": multiline}))
+
+
+@pytest.mark.parametrize("multiline", ["false", "true"])
+def test_a_file_of_a_byte_order_mark_alone_is_an_empty_one(files: Files, multiline: str) -> None:
+    files.write("a.csv", b"\xef\xbb\xbf")
+    result = files.read(files.spec("a.csv", COUNT, {**HEADED, "multiline": multiline}))
+    assert not values(result) and not letters(result)
+
+
+def test_a_byte_order_mark_behind_another_is_a_part_of_a_name(files: Files) -> None:
+    files.write("a.csv", b"\xef\xbb\xbf\xef\xbb\xbf\nx,1\n")
+    with pytest.raises(SashError, match='has no column "name"'):
+        files.read(files.spec("a.csv", COUNT, HEADED))
+
+
+def test_a_header_that_names_a_declared_column_twice_is_refused(files: Files) -> None:
+    files.write("a.csv", "name,n,other,other,N\na,1,x,y,2\n")
+    with pytest.raises(SashError, match='has 2 columns "n", and it is not clear which one is meant; its columns are: name, n'):
+        files.read(files.spec("a.csv", COUNT, HEADED))
+    files.write("a.csv", "name,n,other,other\na,1,x,y\n")
+    assert values(files.read(files.spec("a.csv", COUNT, HEADED))) == [("a", 1)]
+
+
+@pytest.mark.parametrize("text", ["null", "null\n", " null\n", "\ufeffnull\n", "\nnull\n", "null null\n"])
+def test_a_json_file_that_begins_with_null_does_not_end_the_process(files: Files, text: str) -> None:
+    files.write("a.json", text + '\n{"name":"a","n":1}\n')
+    result = files.read(files.spec("a.json", COUNT))
+    assert values(result) == [("a", 1)]
+    assert len(letters(result)) == 1

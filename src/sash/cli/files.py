@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
@@ -10,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sash.cli.lost import Unreadable
-from sash.errors import SashError
-from sash.file_names import file_name
+from sash.file_names import file_name, writing
 from sash.planner.job import Job
 from sash.runtime.embedded import Changes
 from sash.runtime.packets import changes_schema
@@ -28,17 +28,16 @@ class ChangeFiles:
 
     def __enter__(self) -> ChangeFiles:
         if self._folder is not None:
-            try:
+            with writing(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise SashError(f"cannot write to the output folder {self._folder}: {error.strerror}") from None
             for view in self._job.views:
                 self._writer(f"{file_name(view.name)}.changes.parquet", changes_schema(view.schema))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for writer in self._writers.values():
-            writer.close()
+        for file, writer in self._writers.items():
+            with self._writing(file):
+                writer.close()
 
     def write(self, taken: Mapping[str, Changes]) -> None:
         """All that has come since the last time."""
@@ -49,11 +48,18 @@ class ChangeFiles:
 
     def _drain(self, kind: str, batches: Changes) -> None:
         for name, waiting in batches.items():
+            file = f"{file_name(name)}.{kind}.parquet"
             for batch in waiting if self._folder is not None else ():
-                self._writer(f"{file_name(name)}.{kind}.parquet", batch.schema).write_batch(batch)
+                writer = self._writer(file, batch.schema)
+                with self._writing(file):
+                    writer.write_batch(batch)
 
     def _writer(self, file: str, schema: pa.Schema) -> pq.ParquetWriter:
         assert self._folder is not None
         if file not in self._writers:
-            self._writers[file] = pq.ParquetWriter(self._folder / file, schema)
+            with self._writing(file):
+                self._writers[file] = pq.ParquetWriter(self._folder / file, schema)
         return self._writers[file]
+
+    def _writing(self, file: str) -> AbstractContextManager[None]:
+        return writing(f"{self._folder}/{file}")

@@ -16,6 +16,7 @@ from sash.database.database import Database
 from sash.database.embedded import EmbeddedDatabase
 from sash.database.instants import parse_instant
 from sash.errors import SashError
+from sash.file_names import writing
 from sash.runtime.progress import Progress
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ def _write_metrics(metrics: Callable[[], dict[str, Any]], report: Report, option
     if options.metrics is not None:
         last = report.last
         run = {"rows": last.rows, "changes": last.changes, "late": last.late, "dead": last.dead, "seconds": last.seconds}
-        options.metrics.write_text(json.dumps({"run": run, **metrics()}, indent=2) + "\n")
+        text = json.dumps({"run": run, **metrics()}, indent=2) + "\n"
+        with writing(options.metrics):
+            options.metrics.write_text(text)
 
 
 def _unreadable(db: SparkDatabase) -> Unreadable:

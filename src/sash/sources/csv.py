@@ -8,6 +8,7 @@ one that equals `nullvalue`, quoted or not; a quoted empty value is '' only wher
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -73,13 +74,14 @@ def _read_header(options: Options, file: SourceFile) -> Header:
     with open_text(options, file.path, file.modified) as read:
         stop, lines = cut(options, read, 0, end_of(options, file), rows=1, limit=1 << 20)
         line = read(0, stop).removeprefix(BYTE_ORDER_MARK)
-    if not lines:
-        return NO_HEADER
-    try:
-        return Header(_names(options, line.rstrip(b"\r\n")), stop, lines)
-    except (pa.ArrowException, IndexError):
-        shown = line[:SHOWN].decode("utf-8", "replace").rstrip()
-        raise SashError(f'stream "{options.stream}": the first line of "{file.path}" is no header: {shown}') from None
+    if not line:
+        return Header((), stop, 0)
+    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    broken = _broken(options, line)
+    if broken is not None:
+        shown = line[:SHOWN].decode("utf-8", "replace").replace("\r", "\\r").replace("\n", "\\n")
+        raise SashError(f'stream "{options.stream}": the first line of "{file.path}" is no header: {shown}', broken)
+    return Header(_names(options, line), stop, lines)
 
 
 def _names(options: Options, line: bytes) -> tuple[str, ...]:
@@ -88,17 +90,17 @@ def _names(options: Options, line: bytes) -> tuple[str, ...]:
     places = range(line.count(options.delimiter.encode()) + 1)
     reading = csv.ReadOptions(autogenerate_column_names=True)
     converting = csv.ConvertOptions(column_types={f"f{place}": pa.string() for place in places})
-    source = pa.BufferReader(_doubled(options, line) + b"\n")
+    source = pa.BufferReader(b"\n" + _doubled(options, line) + b"\n")  # behind a blank line a second mark is a part of a name
     return tuple(csv.read_csv(source, reading, _parsing(options), converting).to_pylist()[0].values())
 
 
 def _check_names(spec: StreamSpec, header: Sequence[str], path: str) -> None:
-    known = _known(header)
+    known = Counter(_known(header))
     for name in spec.schema.names:
-        if name.lower() not in known:
-            raise SashError(
-                f'stream "{spec.name}": the header of "{path}" has no column "{name}"', f"its columns are: {choices(header)}"
-            )
+        found = known[name.lower()]
+        if found != 1:
+            has = f"no column \"{name}\"" if found == 0 else f"{found} columns \"{name}\", and it is not clear which one is meant"
+            raise SashError(f'stream "{spec.name}": the header of "{path}" has {has}', f"its columns are: {choices(header)}")
 
 
 def _known(header: Sequence[str]) -> list[str]:

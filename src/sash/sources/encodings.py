@@ -47,4 +47,4 @@ def line_ends(path: str, read: Callable[[int, int], bytes]) -> LineEnds:
 def _check_mark(path: str, block: bytes) -> None:
     for mark, encoding in MARKS.items():
         if block.startswith(mark):
-            raise SashError(f'"{path}" is written in {encoding}', "write it as UTF-8: iconv -f utf-16 -t utf-8, for example")
+            raise SashError(f'"{path}" is written in {encoding}', f"write it as UTF-8: iconv -f {encoding} -t UTF-8, for example")

@@ -22,7 +22,8 @@ JOB = """
 def uses(db: SparkDatabase) -> list[Callable[[], object]]:
     return [
         lambda: db.view("v"), lambda: db.advance(10**9), lambda: db.execute("INSERT INTO t VALUES (1)"),
-        lambda: db.execute("CREATE MATERIALIZED VIEW w AS SELECT n FROM s"), db.drain,
+        lambda: db.execute("CREATE MATERIALIZED VIEW w AS SELECT n FROM s"), db.drain, lambda: db.final("v"), db.write_answers,
+        lambda: db.subscribe("v"),
     ]
 
 
@@ -55,11 +56,12 @@ def test_a_dead_query_takes_no_statements(spark: SparkSession, tmp_path: Path) -
     db = made(spark, tmp_path)
     db.start()
     db.drain()
+    waiting = db.subscribe("v")
     (tmp_path / "s" / "a.csv").write_text("ts,n\n2024-01-01 00:00:00,1\n2024-01-01 00:00:01,2\n")
     end = time.monotonic() + 120
     while db._running()._query.isActive and time.monotonic() < end:  # type: ignore[union-attr]
         time.sleep(0.1)
-    for use in uses(db):
+    for use in (*uses(db), lambda: next(iter(waiting))):
         with pytest.raises(SashError, match=r"a\.csv of stream \"s\" has changed"):
             use()
     db.close()

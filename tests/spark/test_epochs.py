@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import counting
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from without_spark import connected, query_of
@@ -21,6 +22,8 @@ from sash.spark.checkpoint import Checkpoint, make_checkpoint
 from sash.spark.epochs import NONE, Replaced, check_epoch, claim_epoch, newest_epoch
 from sash.spark.folder import Bytes, Folder
 from sash.spark.ledger import Ledger
+from sash.spark.manifest import Manifest, ManifestFolder
+from sash.spark.output_files import put_rows, shard_file
 from sash.spark.output_folder import clear
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
@@ -176,6 +179,71 @@ def test_a_driver_that_wakes_up_late_changes_nothing(
             break
     assert writes > 50
     assert replaced >= tries // 2
+
+
+def test_a_driver_that_was_replaced_while_it_merged_removes_nothing(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had asked whether it still was the one that runs, and slept. The other removed the merged files, of which nothing was on
+    record yet; then it woke up, put down a manifest that had them, and removed the files that they were made of."""
+    monkeypatch.setattr(Folder, "local_path", None)
+    first, second = connect(tmp_path), connect(tmp_path)
+    for db in (first, second):
+        db._options["flush"] = False
+    first.start()
+    first.drain()
+    before = changes(first)
+    put_base, is_late = ManifestFolder.put_base, []
+
+    def late(record: ManifestFolder, manifest: Manifest, epoch: int, fence: Callable[[], None]) -> None:
+        if not is_late:
+            is_late.append(epoch)
+            second.start()
+            assert changes(second) == before
+        put_base(record, manifest, epoch, fence)
+
+    monkeypatch.setattr(ManifestFolder, "put_base", late)
+    with pytest.raises(Replaced):
+        first._running()._tidying.finish()
+    assert is_late
+    assert changes(second) == before
+    second.drain()
+    second.close()
+    third = connect(tmp_path)
+    third._options["flush"] = False
+    third.start()
+    assert changes(third) == before
+    third.close()
+
+
+def test_who_is_about_to_begin_anew_finds_that_the_one_before_has_begun(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had seen that nothing was there, and slept before it took over; then it emptied the folders of outputs."""
+    monkeypatch.setattr(Folder, "local_path", None)
+    monkeypatch.setattr(Ledger, "begin", lambda *told: (_ for _ in ()).throw(SashError("asleep")))
+    with pytest.raises(SashError, match="asleep"):
+        connect(tmp_path)._running()
+    monkeypatch.undo()
+    monkeypatch.setattr(Folder, "local_path", None)
+    name, rows = output_name("total", Cargo.CHANGES), pa.table({"_op": pa.array([1], pa.int8())})
+    claim = host.claim_epoch
+
+    def slowly(checkpoint: SealedFolder, seen: int) -> int:
+        """Meanwhile the first one goes on."""
+        first = Ledger(checkpoint, Folder.of(tmp_path / "out"))
+        first.epoch, first.fence = seen, lambda: check_epoch(checkpoint, seen)
+        first.begin(job)
+        first.record.put_batch(0, {name: [put_rows(first.output.child(name), shard_file(0, 0), 0, rows)]})
+        return claim(checkpoint, seen)
+
+    second = connect(tmp_path)
+    job = second._fresh_job()
+    monkeypatch.setattr(host, "claim_epoch", slowly)
+    ledger = second._running().ledger
+    assert ledger.manifest.batch == 0 and len(ledger.manifest.kept(name).parts) == 1
+    assert list(ledger.read_all(name)) == [rows]
+    second.close()
 
 
 def test_a_task_of_a_driver_that_was_replaced_writes_nothing(connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,3 +122,14 @@ def test_a_stream_that_nobody_watches_has_no_partitions() -> None:
     rule = IdleRule([named("one", idle=100)], now=0)
     rule.saw_partitions(of_partitions("gone", {"a": 10}, ["a"]), now=0)
     assert list(rule.events(now=1000)) == []
+
+
+def test_silence_counts_as_far_as_streams_have_been_read() -> None:
+    rule = IdleRule([named("quiet", idle=100), named("one")], now=0)
+    rule.observe(told({"one": 50}), now=40)
+    assert rule.advances(now=500, read_until=99) == {}
+    assert rule.advances(now=510, read_until=100) == {"quiet": 50}
+    alone = IdleRule([named("one", idle=SECOND)], now=0, horizon=9 * SECOND)
+    alone.observe(told({"one": 50}), now=0)
+    assert alone.advances(now=5 * SECOND, read_until=SECOND // 2) == {}
+    assert alone.advances(now=5 * SECOND, read_until=2 * SECOND) == {"one": 2 * SECOND + 50}

@@ -17,6 +17,7 @@ from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.schema import SECOND
 from sash.spark import folding, planner, tidying
+from sash.spark.checkpoint import events_after
 from sash.spark.folder import Folder
 
 assert often  # a fixture
@@ -165,3 +166,35 @@ def test_drain_waits_for_an_event_that_the_store_does_not_show_at_once(monkeypat
         db.advance(30 * SECOND)
         with pytest.raises(SashError, match="no batch has taken it up"):
             db.drain()
+
+
+def test_a_version_of_the_job_that_is_asked_for_twice_comes_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A driver slept before it asked; the one after it found the version on record and asked itself. Shards that a view has brought
+    began anew in the middle, with nothing in their windows, and rows that they had shown never left."""
+    job = f"{STREAM} WITH (format = 'csv', path = 's');" + "CREATE MATERIALIZED VIEW counts AS SELECT k, COUNT(*) AS n FROM s [RANGE 5 SECONDS] GROUP BY k;"
+    found = []
+    for times in (1, 2):
+        folder = tmp_path / str(times)
+        (folder / "s").mkdir(parents=True)
+        (folder / "s/a.csv").write_text("1,ann\n2,bob\n3,bob\n")
+        db = connected(monkeypatch, folder, job, shards=2)
+        db.start()
+        db.drain()
+        db.execute("CREATE MATERIALIZED VIEW last AS SELECT * FROM counts [ROWS 2]")
+        checkpoint = db._running()._checkpoint
+        (event,) = (event for event in events_after(checkpoint.folder, 0) if "job" in event)
+        for _ in range(times - 1):
+            checkpoint.ask(event)
+        db.close()
+        db = connected(monkeypatch, folder, job, shards=2)
+        db.start()
+        db.drain()
+        (folder / "s/b.csv").write_text("4,ann\n5,cid\n6,dan\n")
+        db.drain()
+        db.stop()
+        db.run()
+        rows = pq.read_table(folder / "out/last.changes.parquet").to_pylist()
+        found.append(sorted(map(str, rows)))
+        db.close()
+    assert found[0] == found[1]
+    assert sum("'_op': -1" in row for row in found[0]) >= 2

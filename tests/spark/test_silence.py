@@ -60,3 +60,22 @@ def test_rows_leave_while_nothing_comes(spark: SparkSession, tmp_path: Path, job
     time.sleep(2)
     assert len(list(control.iterdir())) <= events + 2  # then all is quiet
     db.close()
+
+
+def test_streams_are_not_idle_while_nobody_reads_them(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows wait in a file while the query is held up between two batches, for longer than IDLE AFTER."""
+    (tmp_path / "timed.csv").write_text("100,1\n101,2\n102,3\n103,4\n")
+    held_up: list[int] = []
+
+    def hold_up(progress: Progress) -> None:
+        if progress.rows and not held_up:
+            held_up.append(progress.batch)
+            time.sleep(4)
+
+    db = SparkDatabase(spark, checkpoint=tmp_path / "point", shards=2, base=tmp_path, batch_rows=1, on_progress=hold_up)
+    db.execute(TIMED)
+    db.start()
+    db.drain()
+    assert held_up and db.late("timed").num_rows == 0
+    assert db.progress.rows == 4
+    db.close()

@@ -22,7 +22,7 @@ from sash.plan.streams import StreamSpec
 from sash.planner.job import Job
 from sash.runtime.packets import PACKET_SCHEMA, Packet
 from sash.spark.arenas import BEFORE_ALL
-from sash.spark.frames import pack_task
+from sash.spark.frames import pack_task, source_columns
 from sash.spark.host import SparkHost
 from sash.spark.kafka import KafkaStream
 from sash.spark.offsets import offset_of, spark_folder
@@ -157,7 +157,7 @@ class Query:
             came = [rows for batch in frame.batches[taken.get(name, 0) : taking.get(name, 0)] for rows in batch]
             told = [*stream.partition, stream.position] if stream.position is not None else []
             for task, rows in enumerate(self._cut(stream, came)):
-                yield from self._pack(stream, task, rows.select([*stream.schema.names, *told]))
+                yield from self._pack(stream, task, rows.select([*source_columns(stream), *told]))
 
     def _cut(self, stream: StreamSpec, came: list[pa.Table]) -> list[pa.Table]:
         """What every task of a batch reads."""

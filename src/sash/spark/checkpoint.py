@@ -35,6 +35,7 @@ from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
 
 FORMAT = 6  # of what lies in a checkpoint: greater when state of one version means something else to the next
 ASKED = "asked.json"
+JOB = "job"  # of the event that changes the job: its version
 _ASKING = threading.Lock()  # the user asks, and so does who watches silent streams
 SHAPE = {"shards": int, "levels": int, "streams": dict, "views": dict, "ports": str, "number": str, "early": int}  # of job.json
 ANOTHER = "give another --checkpoint folder, or run the job that this one belongs to"

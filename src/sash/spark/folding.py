@@ -19,10 +19,9 @@ import pyarrow as pa
 
 from sash.runtime.packets import batch_body
 from sash.runtime.packing import WEIGHT
-from sash.spark.checkpoint import event_names, events_between, newest_event
+from sash.spark.checkpoint import JOB, event_names, events_between, newest_event
 from sash.spark.offsets import TABLES, offset_of
 from sash.spark.sealed import SealedFolder
-from sash.spark.shard_task import JOB
 
 CONTROL, FOLDED = "control", "folded.json"
 LEAST = 32  # events that are worth it

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +32,7 @@ from sash.planner.explain import Counts
 from sash.planner.job import Job, View
 from sash.planner.lookback import horizon
 from sash.planner.read_plan import Code
+from sash.runtime.access import Wanted
 from sash.runtime.history_limit import ALL, DEFAULT
 from sash.runtime.history_limit import History as HistoryLimit
 from sash.runtime.instants import Instants, check_kept, moment, together, told_instants
@@ -46,13 +45,12 @@ from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.runtime.subscribing import Wishes, begun_with, not_kept
 from sash.scalar.failures import Failures
-from sash.scalar.nodes import Call
 from sash.sources.listing import list_files
 from sash.spark.answers import Answers
 from sash.spark.arenas import BEFORE_ALL, arenas_on_this_machine, remove_arenas_of, run_lock
 from sash.spark.changes_source import FORMAT as CHANGES_FORMAT
 from sash.spark.changes_source import OPTION, ChangesSource
-from sash.spark.checkpoint import Checkpoint, find_checkpoint, fingerprint, make_checkpoint, newest_event
+from sash.spark.checkpoint import JOB, Checkpoint, find_checkpoint, fingerprint, make_checkpoint, newest_event
 from sash.spark.epochs import NONE, check_epoch, claim_epoch, newest_epoch
 from sash.spark.failures import explain
 from sash.spark.folder import Folder, remove_partial_files
@@ -72,12 +70,13 @@ from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.reading import Readers, look_here
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings
-from sash.spark.shard_task import JOB, STAGE, MakeEngine
+from sash.spark.shard_task import STAGE, MakeEngine
 from sash.spark.sink_feed import FileFeed
 from sash.spark.stage import stage
 from sash.spark.starting import started
 from sash.spark.store import History
 from sash.spark.subscription import FileSubscription
+from sash.spark.temporary import TemporaryFolder
 from sash.spark.tidying import Tidying
 from sash.spark.trials import shown
 from sash.spark.versions import Facts, Versions
@@ -112,8 +111,8 @@ class SparkHost:
         self._make_engine = make_engine
         self._code: Code = {} if code is None else code  # that the user has registered; it may grow
         self._sent: Code = {}  # what of it the tasks of the query have
-        self._temporary = tempfile.mkdtemp(prefix="sash-") if checkpoint is None else None
-        place = SealedFolder.of(self._temporary or checkpoint or "")
+        self._temporary = TemporaryFolder() if checkpoint is None else None
+        place = SealedFolder.of(checkpoint or "" if self._temporary is None else self._temporary.path)
         target = Folder.of(output) if output is not None else place.plain.child("output")
         self._checkpoint = self._open(place, base, len(early))
         folder = self._checkpoint.folder
@@ -128,6 +127,7 @@ class SparkHost:
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
         self._told = 0.0  # when the query was begun, or its last batch ended
         self._idle = IdleRule(job.streams, 0)
+        self._read_until = self._next_reads_until = 0  # on the wall: what came before is in the last batch, or in the next
         self._instants: dict[Time, Instants] = {}
         self._is_closed = False
         self._number = 0  # of the version of the job that runs
@@ -182,7 +182,7 @@ class SparkHost:
     def run_to_end(self) -> None:
         """Read what is there, to its end. A finished checkpoint stays as it is; what it has written must still be there."""
         if self.is_finished:
-            self.ledger.open(self._committed, self.job)
+            self.ledger.open_finished(self._committed, self.job)
             return
         self._check_idle()
         self._run_bounded()
@@ -327,7 +327,7 @@ class SparkHost:
         if self._listener is not None:
             self._spark.streams.removeListener(self._listener)
         if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary.remove()
         self._remove_arenas()
 
     def view(self, name: str) -> pa.Table:
@@ -355,13 +355,14 @@ class SparkHost:
             found = {name: self._live()[name].rows(self._ahead(name)) for name in names}
             return found, together([self._instants_of(view) for view in views if any(view.time) or not times])
 
-    def select(self, name: str, conditions: Sequence[Call]) -> tuple[list[pa.Array], Instants]:
-        """The columns of the rows of a view of which conditions on columns are true, in no order, and at which instant."""
+    def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]:
+        """The columns of the rows of a view that are wanted, in no order, and at which instant."""
         view = self._view(name)
         self._check_alive()
         with self._explained(), self._between_batches:
             live = self._live()[name]
-            return live.select(conditions, live.lanes(self._ahead(name))), self._instants_of(view)
+            live.keep_indexes(wanted.indexes)
+            return live.select(wanted, live.lanes(self._ahead(name))), self._instants_of(view)
 
     def answers_at(self, names: Sequence[str], instant: int) -> tuple[dict[str, pa.Table], Instants]:
         """The same at an instant in the past that is final, from the changes in the outputs."""
@@ -400,7 +401,8 @@ class SparkHost:
     def final_answer(self, name: str) -> tuple[pa.Table, Instants]:
         """The same, and up to which instant that is."""
         view = self._view(name)
-        with self._between_batches:
+        self._check_alive()
+        with self._explained(), self._between_batches:
             return self._live()[name].rows(), self._instants_of(view)
 
     def complete_since(self, name: str) -> int | None:
@@ -429,16 +431,25 @@ class SparkHost:
     def subscribe(self, name: str, timeout: float | None, wishes: Wishes) -> FileSubscription:
         """The changes of a view, as they come."""
         view = self._view(name)
+        self._check_alive()  # not with the lock that a query needs to begin again
         changelog, schema = self.ledger.changelog(output_name(name, Cargo.CHANGES)), changes_schema(view.schema)
         if wishes.since is not None and wishes.since < (kept := self.changes_since(name)):
             raise not_kept(name, wishes.since, kept)
         with self._between_batches:
-            first = [begun_with(self.final(name), self._final_before(view) - 1, schema)] if wishes.snapshot else []
+            first = [begun_with(self._live()[name].rows(), self._final_before(view) - 1, schema)] if wishes.snapshot else []
             last = None if wishes.since is not None else self.ledger.manifest.batch
             return FileSubscription(
-                changelog, schema, last, first, self.ledger.came, lambda: not self._is_closed, lambda: self._final_before(view),
-                wishes, timeout,
+                changelog, schema, last, first, self.ledger.came, self._may_come, lambda: self._final_before(view), wishes,
+                timeout,
             )
+
+    def _may_come(self) -> bool:
+        """Whether changes may come; what the query died of, if it did, for who would wait for them."""
+        query = self._query
+        if query is not None and not query.isActive and (failure := query.exception()) is not None:
+            with self._explained():
+                raise failure
+        return not self._is_closed
 
     def sink_feed(self, name: str) -> FileFeed:
         """The changes of a view for a sink."""
@@ -482,10 +493,15 @@ class SparkHost:
 
     def _open_ledger(self, checkpoint: SealedFolder, output: Folder) -> Ledger:
         ledger = Ledger(checkpoint, output)
-        if self.is_new or (not spark_folder(checkpoint).child("offsets").names() and not ledger.record.is_there):
+
+        def has_begun() -> bool:
+            return bool(spark_folder(checkpoint).child("offsets").names()) or ledger.record.is_there
+
+        if self.is_new or not has_begun():
             # Who made the checkpoint may have died before its outputs were ready, or be about to go on: it is told.
             self._claim_epoch(ledger)
-            ledger.begin(self.job)
+            if not has_begun():  # it may have gone on in the meantime
+                ledger.begin(self.job)
         ledger.read()
         return ledger
 
@@ -496,6 +512,7 @@ class SparkHost:
         self.progress = replace(self.progress, batch=committed)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
+        self._tidying.join()
         self.ledger.open(committed, self.job)
         self._answers.live, self._instants = {}, {}
         self._readers.forget()
@@ -572,14 +589,15 @@ class SparkHost:
             return
         epoch = claim_epoch(settings.checkpoint, self._epoch_seen)
         self._settings = replace(settings, epoch=epoch, arenas=self._arenas_in(epoch))
-        ledger.fence = partial(check_epoch, settings.checkpoint, epoch)
+        ledger.epoch, ledger.fence = epoch, partial(check_epoch, settings.checkpoint, epoch)
 
     def _begin(self, trigger: Mapping[str, object]) -> None:
         self._claim()
         self._resume()
         self.steering.begin()
         self._told = time.monotonic()
-        self._idle = IdleRule(self.job.streams, time.time_ns() // 1000, horizon(self.job))
+        now = self._read_until = self._next_reads_until = time.time_ns() // 1000
+        self._idle = IdleRule(self.job.streams, now, horizon(self.job))
         self._settings = replace(self._settings, kafka=kafka_streams(self.steering.first.streams, self._frames))
         job, settings = self.steering.first, self._settings
         code = self._sent = dict(self._code)
@@ -630,8 +648,9 @@ class SparkHost:
             self._told = now
             if self._listener is not None:
                 self._listener.keep(batch, self.metrics())
-            self._idle.observe(facts, time.time_ns() // 1000)
-            self._idle.saw_partitions(told, time.time_ns() // 1000)
+            self._read_until, self._next_reads_until = self._next_reads_until, time.time_ns() // 1000
+            self._idle.observe(facts, self._next_reads_until)
+            self._idle.saw_partitions(told, self._next_reads_until)
             if not self.progress.is_end:
                 self._think(told, self.progress.rows - rows)
         if self.on_taken is not None:
@@ -680,10 +699,11 @@ class SparkHost:
         """Let streams that have fallen silent follow the others, for as long as the query runs."""
         while self._query is query:
             time.sleep(POLL)
-            _ = query.isActive  # who asks has it begun again, if a worker died
+            looked = time.time_ns() // 1000
+            read_until = looked if query.has_read_all else 0  # who asks has it begun again, if a worker died
             with self._between_batches:
-                is_watched = self._query is query and self._idle.is_set
-                for event in self._idle.events(time.time_ns() // 1000) if is_watched else ():
+                is_watched, read_until = self._query is query and self._idle.is_set, max(read_until, self._read_until)
+                for event in self._idle.events(time.time_ns() // 1000, read_until) if is_watched else ():
                     self._checkpoint.ask(event)
 
     @property

@@ -5,6 +5,9 @@
                          if its source has partitions, each of them does so by itself
     stamped on arrival   a silent stream is where the clock on the wall is: whatever comes will come later
 
+Silence is counted only as far as the streams have been read: rows that wait in their source while the query is held up, or is
+begun again, are not late for it.
+
 An advance is put down with its value, like any other control event, so a restart meets it at the same place, whatever the clock
 on the wall says then. When nothing is left that could leave a window or be waited for, nothing is put down any more.
 """
@@ -78,10 +81,10 @@ class IdleRule:
                 for name in told["heard"]:
                     self._heard[Partition(told["stream"], name)] = now
 
-    def events(self, now: int) -> Iterator[dict[str, Any]]:
+    def events(self, now: int, read_until: int | None = None) -> Iterator[dict[str, Any]]:
         """The control events by which clocks are to move, each told once; partitions that go to one instant go together."""
         together: dict[tuple[str, int], list[str]] = {}
-        for member, clock in self.advances(now).items():
+        for member, clock in self.advances(now, read_until).items():
             if isinstance(member, Partition):
                 together.setdefault((member.stream, clock), []).append(member.name)
             else:
@@ -89,9 +92,10 @@ class IdleRule:
         for (stream, clock), names in together.items():
             yield {"advance": clock, "stream": stream, "partitions": sorted(names)}
 
-    def advances(self, now: int) -> dict[Member, int]:
-        """The streams and partitions whose clocks are to move, and where to; each is told once."""
-        moved = self._on_the_wall(now) | self._following(now)
+    def advances(self, now: int, read_until: int | None = None) -> dict[Member, int]:
+        """The streams and partitions whose clocks are to move, and where to; each is told once. What came before `read_until` has
+        been read; without it, all that has come."""
+        moved = self._on_the_wall(now) | self._following(now if read_until is None else read_until)
         self._told |= moved
         return moved
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from sash.planner.choose import Choice
 from sash.planner.job import Job, View
 from sash.runtime.live import LiveView
-from sash.spark.checkpoint import Checkpoint, events_after
+from sash.spark.checkpoint import JOB, Checkpoint, events_after
 from sash.spark.jobs import job_file
 from sash.spark.offsets import newest_offset
 from sash.spark.sealed import MissingFile
-from sash.spark.shard_task import JOB, LEVELS, SINCE
+from sash.spark.shard_task import LEVELS, SINCE
 from sash.spark.trials import Trials, has_trials, with_trials, without_trials
 from sash.spark.versions import Facts, Versions
 

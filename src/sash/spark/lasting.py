@@ -36,6 +36,12 @@ class LastingQuery:
         return bool(self._alive().isActive)
 
     @property
+    def has_read_all(self) -> bool:
+        """Whether it runs, and found nothing to read when it last looked."""
+        query = self._alive()
+        return bool(query.isActive and not query.status["isDataAvailable"])
+
+    @property
     def runId(self) -> str:
         return str(self._query.runId)
 

@@ -5,7 +5,8 @@
     a view goes          its files stay where they are, and nobody minds them any more
     a restart            every file must be as the manifest says; what a crash left beside them is removed
 
-Files leave the manifest before they leave their folder, and are written before they are in it.
+Files leave the manifest before they leave their folder, and are written before they are in it. Whoever removes some has put down
+a base since it last knew that it is the driver that runs, and knows it still: else another one may have read the base before.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet
 from sash.schema import BEGINNING
 from sash.spark.changelog import Changelog
+from sash.spark.epochs import NONE
 from sash.spark.folder import Folder
 from sash.spark.manifest import WAY_OUT, Kept, Manifest, ManifestFolder, Part
 from sash.spark.merging import copied
@@ -46,6 +48,7 @@ class Ledger:
         self._lock = threading.RLock()
         self._is_rebased = False  # the next batch is put down as a base: more has changed than it adds
         self._leaving: list[Leaving] = []
+        self.epoch = NONE  # of this driver
         self.fence: Callable[[], None] = lambda: None  # raises an error when another driver has taken over
 
     def begin(self, job: Job) -> None:
@@ -59,16 +62,28 @@ class Ledger:
         for stream in job.streams:
             for cargo in (Cargo.LATE, Cargo.DEAD):
                 clear(self.output.child(output_name(stream.name, cargo)), self.fence)
-        self.fence()
         self.manifest = Manifest(outputs={output_name(view.name, Cargo.CHANGES): Kept() for view in shown(job)})
-        self.record.put_base(self.manifest)
+        self.put_base()
 
     def read(self) -> None:
         """Know what is on record, without a look at the files: another run may be at work on them."""
         self.manifest = self.record.read()
 
     def open(self, committed: int, job: Job) -> None:
-        """Go on with what is on record, if it is whole."""
+        """Go on with what is on record, if it is whole; what a batch had begun that is not on record will be done again."""
+        with self._lock:
+            self._leaving = []
+            self.put_base(self._left_over(committed))
+        self._put_empty(job)
+
+    def open_finished(self, committed: int, job: Job) -> None:
+        """What is on record of a job that nobody runs any more must be there; it stays as it is."""
+        for files in self._left_over(committed):
+            files.leave()
+        self._put_empty(job)
+
+    def _left_over(self, committed: int) -> list[Leaving]:
+        """What a crash has left beside all that is on record, which must be there."""
         self.read()
         if self.manifest.batch < committed:
             raise SashError(
@@ -76,9 +91,10 @@ class Ledger:
                 f" but batch {committed} has been answered",
                 WAY_OUT,
             )
-        for name, kept in self.manifest.outputs.items():
-            if kept.ended is None:
-                check_output(self.output.child(name), kept, self.manifest.batch)
+        there = ((name, kept) for name, kept in self.manifest.outputs.items() if kept.ended is None)
+        return [check_output(self.output.child(name), kept, self.manifest.batch) for name, kept in there]
+
+    def _put_empty(self, job: Job) -> None:
         for view in shown(job):
             put_empty(self.output, view)
 
@@ -105,7 +121,7 @@ class Ledger:
         """Put everything down as it is; then these files can leave their folders."""
         with self._lock:
             self.fence()
-            self.record.put_base(self.manifest)
+            self.record.put_base(self.manifest, self.epoch, self.fence)
             self._is_rebased = False
             going, self._leaving = [*self._leaving, *leaving], []
         for files in going:

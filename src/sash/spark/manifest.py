@@ -1,18 +1,22 @@
 """The manifest: which files hold which batches of which output, and which answers are on record.
 
-    manifest/base-N.json     everything up to batch N
-    manifest/batch-N.json    what batch N added; one for every batch after the newest base, whether it added something or not
-    manifest/answers/        the answers of views after some batch, which a restart and late readers begin with
+    manifest/base-N-of-E.json   everything up to batch N, as the driver of epoch E (`epochs.py`) knows it
+    manifest/batch-N.json       what batch N added; one for every batch after the newest base, whether it added something or not
+    manifest/answers/           the answers of views after some batch, which a restart and late readers begin with
 
 Who wants to know what an output holds reads the newest base and the batches after it. A base that is on record makes all before
 it superfluous, so neither the number of these files nor their size grows with the batches: files of the outputs are merged
 (`merging.py`), and what a bounded history has no room for leaves the manifest before it leaves the folder.
+
+A driver puts down a base of its own before it removes anything. From then on nobody looks at a base of the driver before it,
+which may have slept and not know yet that it was replaced. What two drivers say of a batch is the same.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -23,7 +27,7 @@ from sash.spark.sealed import SealedFolder
 
 PLACE = "manifest"  # in the checkpoint
 ANSWERS = "answers"
-BASE, BATCH = "base-", "batch-"
+_BASE, _BATCH = re.compile(r"base-(\d{8,})-of-(\d{8,})\.json"), re.compile(r"batch-(\d{8,})\.json")
 TRIES = 20  # to read while somebody writes: every one of them means that another base was put down meanwhile
 WAY_OUT = "bring it back from a copy, or start again with a new checkpoint and a new output folder"
 
@@ -126,6 +130,41 @@ class Manifest:
         return replace(self, outputs={**self.outputs, output: kept})
 
 
+@dataclass(frozen=True, order=True)
+class _Base:
+    """A file with everything up to a batch. Those of a later epoch count more, whatever their batches."""
+
+    epoch: int
+    batch: int
+
+    @property
+    def name(self) -> str:
+        return f"base-{self.batch + 1:08d}-of-{self.epoch:08d}.json"  # from 0 on: the first base is that before all batches
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What lies in the folder of a manifest, by the names."""
+
+    bases: list[_Base]
+    batches: list[int]
+
+    @staticmethod
+    def of(names: Iterable[str]) -> _Files:
+        bases, batches = [], []
+        for name in names:
+            if found := _BASE.fullmatch(name):
+                bases.append(_Base(int(found.group(2)), int(found.group(1)) - 1))
+            elif found := _BATCH.fullmatch(name):
+                batches.append(int(found.group(1)) - 1)
+        return _Files(sorted(bases), sorted(batches))
+
+    def before(self, base: _Base) -> list[str]:
+        """What a base makes superfluous."""
+        bases = [one.name for one in self.bases if one < base]
+        return [*bases, *(_batch_name(batch) for batch in self.batches if batch <= base.batch)]
+
+
 @dataclass(frozen=True)
 class ManifestFolder:
     """Where a manifest is on record."""
@@ -142,25 +181,26 @@ class ManifestFolder:
 
     @property
     def is_there(self) -> bool:
-        return any(name.startswith(BASE) for name in self.folder.names())
+        return bool(self._files().bases)
 
-    def put_base(self, manifest: Manifest) -> None:
-        """Put everything down; what was there before is not needed any more."""
-        names = self.folder.names()
+    def put_base(self, manifest: Manifest, epoch: int, fence: Callable[[], None]) -> None:
+        """Put everything down. Nothing of what was there before is needed any more, unless `fence` says that another driver has
+        taken over: it may have read that, and not this."""
+        base, files = _Base(epoch, manifest.batch), self._files()
         outputs = {output: kept.to_json() for output, kept in manifest.outputs.items()}
-        mine = _name(BASE, manifest.batch)
-        self._put(mine, {"batch": manifest.batch, "outputs": outputs})
-        for name in names:
-            if name != mine and name.startswith((BASE, BATCH)) and _number(name) <= manifest.batch:
-                self.folder.delete(name)
+        self._put(base.name, {"batch": manifest.batch, "outputs": outputs})
+        fence()
+        for name in files.before(base):
+            self.folder.delete(name)
 
     def put_batch(self, batch: int, added: Mapping[str, Iterable[Part]]) -> None:
         parts = {output: [part.to_json() for part in found] for output, found in added.items()}
-        self._put(_name(BATCH, batch), {"batch": batch, "added": parts})
+        self._put(_batch_name(batch), {"batch": batch, "added": parts})
 
     def newest(self) -> int:
         """The number of the last batch on record, from the names alone."""
-        return max((_number(name) for name in self.folder.names() if name.startswith((BASE, BATCH))), default=BEFORE_ALL)
+        files = self._files()
+        return max([*(base.batch for base in files.bases[-1:]), *files.batches], default=BEFORE_ALL)
 
     def read(self) -> Manifest:
         for _ in range(TRIES):
@@ -171,23 +211,24 @@ class ManifestFolder:
 
     def _read(self) -> Manifest | None:
         """None where a file is not there, which may be because another base has come meanwhile."""
-        names = self.folder.names()
-        base = max((_number(name) for name in names if name.startswith(BASE)), default=None)
-        if base is None:
+        files = self._files()
+        if not files.bases:
             raise SashError(f"the manifest of the outputs, {self.folder.place}, is gone", WAY_OUT)
-        found = self._get(_name(BASE, base))
+        found = self._get(files.bases[-1].name)
         if found is None:
             return None
         outputs = {output: Kept.from_json(kept) for output, kept in found["outputs"].items()}
         manifest = Manifest(found["batch"], outputs)
-        later = sorted(_number(name) for name in names if name.startswith(BATCH) and _number(name) > base)
-        for number in later:
-            found = self._get(_name(BATCH, number))
+        for number in (batch for batch in files.batches if batch > files.bases[-1].batch):
+            found = self._get(_batch_name(number))
             if found is None or number != manifest.batch + 1:
                 return None
             added = {output: [Part.from_json(part) for part in parts] for output, parts in found["added"].items()}
             manifest = manifest.with_batch(number, added)
         return manifest
+
+    def _files(self) -> _Files:
+        return _Files.of(self.folder.names())
 
     def _put(self, name: str, values: dict[str, Any]) -> None:
         self.folder.put(name, [json.dumps(values).encode()])
@@ -197,9 +238,5 @@ class ManifestFolder:
         return None if data is None else dict(json.loads(bytes(data)))
 
 
-def _name(kind: str, batch: int) -> str:
-    return f"{kind}{batch + 1:08d}.json"  # from 0 on: the first base is that before all batches
-
-
-def _number(name: str) -> int:
-    return int(name.rsplit("-", 1)[1].removesuffix(".json")) - 1
+def _batch_name(batch: int) -> str:
+    return f"batch-{batch + 1:08d}.json"

@@ -62,8 +62,8 @@ def older_files(folder: Folder, kept: Kept, batch: int) -> Iterator[str]:
             yield name
 
 
-def check_output(folder: Folder, kept: Kept, newest: int) -> None:
-    """Every part must be there with its size; what a crash left is removed, and what nobody knows of is an error."""
+def check_output(folder: Folder, kept: Kept, newest: int) -> Leaving:
+    """Every part must be there with its size, and what nobody knows of is an error; what a crash left beside them can go."""
     sizes = folder.sizes()
     for part in kept.parts:
         if part.file not in sizes:
@@ -73,23 +73,24 @@ def check_output(folder: Folder, kept: Kept, newest: int) -> None:
                 f"the file {folder.place}/{part.file} is damaged: it has {sizes[part.file]} bytes, not {part.size}", WAY_OUT
             )
     known = {part.file for part in kept.parts} | {EMPTY, BARRIER}
-    for name in sorted(sizes.keys() - known):
-        if name.startswith("_"):
-            continue
-        found = _Found.of(name)
-        if found is not None and found.last > newest:
-            continue  # of a batch that will be answered again
-        if found is None or not _is_left_over(found, kept):
-            raise SashError(
-                f"the file {folder.place}/{name} is not of this job: who reads the folder would take its rows for changes",
-                "move it to another folder",
-            )
-        folder.delete(name)
-    folder.delete(BARRIER)
+    left = [name for name in sorted(sizes.keys() - known) if not name.startswith("_")]
+    return Leaving(folder, (*(name for name in left if _is_left_over(folder, name, kept, newest)), BARRIER))
 
 
-def _is_left_over(found: _Found, kept: Kept) -> bool:
+def _is_left_over(folder: Folder, name: str, kept: Kept, newest: int) -> bool:
     """Whether the manifest has the rows of a file in another one, or does not keep them any more."""
+    found = _Found.of(name)
+    if found is not None and found.last > newest:
+        return False  # of a batch that will be answered again
+    if found is None or not _is_elsewhere(found, kept):
+        raise SashError(
+            f"the file {folder.place}/{name} is not of this job: who reads the folder would take its rows for changes",
+            "move it to another folder",
+        )
+    return True
+
+
+def _is_elsewhere(found: _Found, kept: Kept) -> bool:
     if found.is_merged:
         return any(part.first <= found.last and found.first <= part.last for part in kept.parts) or found.last <= kept.since
     merged = [part for part in kept.parts if "-to-" in part.file]

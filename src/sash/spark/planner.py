@@ -21,7 +21,7 @@ from sash.planner.job import Job
 from sash.schema import END
 from sash.sources.options import compression
 from sash.sources.splits import Place, Split, plan
-from sash.spark.checkpoint import check_events, events_after
+from sash.spark.checkpoint import JOB, check_events, events_after
 from sash.spark.epochs import check_epoch
 from sash.spark.files import SeenFiles
 from sash.spark.jobs import job_at
@@ -80,7 +80,8 @@ class Planner:
         self._look_again()
         self._check(start)
         asked = tuple(events_after(self._settings.checkpoint, start.seen))
-        changes = [place for place, event in enumerate(asked) if "job" in event]
+        # A version may be asked for twice: by a driver that slept, and by the one after it, which found it on record.
+        changes = [place for place, event in enumerate(asked) if event.get(JOB, 0) > start.job]
         if changes[:1] == [0] and not self._plan_tables(start)[1]:
             return self._changed(start, asked[0])
         asked = asked[: changes[0]] if changes else asked
@@ -88,7 +89,7 @@ class Planner:
         is_end = any("end" in event for event in asked)
         offset = replace(
             start, batch=start.batch + 1, places=places, splits=tuple(splits), seen=start.seen + len(asked),
-            events=self._limit(start) + tuple(event for event in asked if "end" not in event),
+            events=self._limit(start) + tuple(event for event in asked if "end" not in event and JOB not in event),
             until=self._settings.until, is_end=is_end,
         )
         if splits:
@@ -115,9 +116,9 @@ class Planner:
 
     def _changed(self, start: Offset, event: dict[str, Any]) -> Offset:
         """Views come and go between two batches of rows: theirs brings nothing else."""
-        self._use(self.job_at(event["job"]))
+        self._use(self.job_at(event[JOB]))
         return replace(
-            start, batch=start.batch + 1, splits=(), seen=start.seen + 1, events=(event,), job=event["job"]
+            start, batch=start.batch + 1, splits=(), seen=start.seen + 1, events=(event,), job=event[JOB]
         )
 
     def _limit(self, start: Offset) -> tuple[dict[str, Any], ...]:

@@ -25,6 +25,7 @@ from sash.runtime.packing import CHANGE, CHUNKS
 from sash.runtime.shard import Shard
 from sash.schema import FOREVER
 from sash.spark.arenas import BEFORE_ALL, HeldArena, Meta, arenas_on_this_machine, held
+from sash.spark.checkpoint import JOB
 from sash.spark.epochs import check_epoch
 from sash.spark.jobs import job_at
 from sash.spark.kafka import known_partitions
@@ -42,7 +43,7 @@ LOST = {Cargo.LATE: "late of ", Cargo.DEAD: "dead of "}  # facts of every stream
 PARTITIONS = "partitions"  # the name of what is told of the clocks of a stream's partitions
 METRICS = "metrics"  # the name of what an engine tells about its operators
 STAGE = "stage"  # the name of the facts that a keeper adds to those of its engine
-JOB, LEVELS = "job", "levels"  # facts of the event that changes the job: its version, and how many levels it had before
+LEVELS = "levels"  # a fact of the event that changes the job: how many it had before
 LOOKED = "looked"  # a fact: what is not yet final is told too
 ARENAS = "arenas"  # the name of what the first shard tells of where it keeps its state
 SINCE = "complete since "  # a fact for every view that is new

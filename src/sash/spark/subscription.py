@@ -20,15 +20,15 @@ from sash.spark.changelog import Changelog, Piece
 
 
 class FileSubscription(Subscription):
-    """`first` comes before all that is read; `final_before` tells what is final by now."""
+    """`first` comes before all that is read; `may_come` tells whether more may come, and `final_before` what is final by now."""
 
     def __init__(
         self, changelog: Changelog, schema: pa.Schema, after: int | None, first: list[pa.RecordBatch], came: Condition,
-        is_open: Callable[[], bool], final_before: Callable[[], int], wishes: Wishes, timeout: float | None = None,
+        may_come: Callable[[], bool], final_before: Callable[[], int], wishes: Wishes, timeout: float | None = None,
     ) -> None:
         super().__init__(timeout)
         self._changelog, self._schema, self._after, self._came = changelog, schema, after, came
-        self._is_open, self._final_before, self._wishes = is_open, final_before, wishes
+        self._may_come, self._final_before, self._wishes = may_come, final_before, wishes
         self._told = final_before() if wishes.since is None else wishes.since
         self._rows: Iterator[pa.RecordBatch] = iter(())
         for batch in first:
@@ -36,8 +36,9 @@ class FileSubscription(Subscription):
 
     @property
     def is_over(self) -> bool:
-        goes_on = self._is_open() and self._changelog.goes_on()
-        return self._is_closed or not (self._ready or goes_on or self._changelog.has_more(self._after))
+        if self._is_closed or self._ready or self._changelog.has_more(self._after):
+            return self._is_closed
+        return not (self._may_come() and self._changelog.goes_on())
 
     def close(self) -> None:
         """Read no more; a thread that waits in this subscription stops."""
@@ -89,7 +90,7 @@ class FileSubscription(Subscription):
 
     def _wait(self, deadline: float | None) -> bool:
         """Until a batch may have come; False when none will, or the time is over."""
-        if not self._is_open() or not self._changelog.goes_on():
+        if not self._may_come() or not self._changelog.goes_on():
             return False
         left = POLL if deadline is None else min(POLL, deadline - time.monotonic())
         if left <= 0:

@@ -99,7 +99,7 @@ class Tidying:
                     continue
                 rows = live[view.name].rows()
                 table = _stamped(rows, kept.greatest or 0).cast(changes_schema(view.schema))
-                answer = put_rows(ledger.record.answers, f"{name}-{batch:08d}", batch, table)
+                answer = put_rows(ledger.record.answers, f"{name}-{batch:08d}-by-{ledger.epoch:08d}", batch, table)
                 ledger.manifest = ledger.manifest.with_output(name, after_answer(kept, answer, self.history_of(name)))
 
     def _forget(self, batch: int) -> None:

@@ -109,6 +109,8 @@ def broker(folder: Path) -> Iterator[Broker]:
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": str(folder / "logs"), "offsets.topic.replication.factor": "1", "num.partitions": "1",
+        "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1", "group.initial.rebalance.delay.ms": "0",
+        "offsets.topic.num.partitions": "4", "transaction.state.log.num.partitions": "4",
     }  # fmt: skip
     file = _written(folder, settings)
     formatted = [*_java(libraries), "kafka.tools.StorageTool", "format", "--standalone", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(file)]

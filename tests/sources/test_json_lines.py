@@ -1,11 +1,13 @@
 """JSON lines: the fast way and the slow way agree, and nothing is lost."""
 
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 
 import pytest
 from reading import Files, letters, values
 
+from sash.errors import SashError
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Schema, decimal, schema
 from sash.sources import ReadResult
 
@@ -105,3 +107,18 @@ def test_pieces_of_any_size(files: Files, rows: int | None) -> None:
     result = files.read(files.spec("a.json", PAIR), rows)
     assert [row[1] for row in values(result)] == [n for n in range(20) if n % 5]
     assert [row for row, _, _ in letters(result)] == [1, 6, 11, 16]
+
+
+@pytest.mark.parametrize("stumble", ["", STUMBLE.replace("s", "name")])
+def test_paths_lead_into_objects(files: Files, stumble: str) -> None:
+    files.write("a.jsonl", '{"name": "x", "n": {"deep": {"er": 4}}}\n{"n": {"deep": null}}\n{"n": null}\n{"n": {"deep": {"er": null}}}\n' + stumble)
+    spec = replace(files.spec("a.jsonl", PAIR), paths=(("n", "$.n.deep.er"),))
+    assert values(files.read(spec))[:4] == [("x", 4), (None, None), (None, None), (None, None)]
+
+
+def test_paths_are_for_json_and_files_have_no_metadata(files: Files) -> None:
+    files.write("a.csv", "x,1\n")
+    with pytest.raises(SashError, match=r'columns FROM a path are for json, and ".*a.csv" is csv'):
+        files.read(replace(files.spec("a.csv", PAIR), paths=(("n", "$.n"),)))
+    with pytest.raises(SashError, match='column "n" is METADATA, of which files have none'):
+        files.read(replace(files.spec("a.csv", PAIR), metadata=(("n", "n"),)))

@@ -23,6 +23,11 @@ CREATE MATERIALIZED VIEW counts AS SELECT k, COUNT(*) AS n FROM e [RANGE 5 SECON
 CREATE MATERIALIZED VIEW latest AS SELECT ts, k FROM e [ROWS 3];
 """
 NAMES = ("counts", "latest")
+DECLARED = """
+CREATE STREAM m (ts TIMESTAMP, k STRING, topic STRING METADATA, place BIGINT METADATA FROM 'offset') TIMESTAMP BY ts DELAY 1 SECONDS
+WITH (format = 'kafka', kafka.bootstrap.servers = '{address}', subscribe = '{topic}', startingOffsets = 'earliest', encoding = 'csv');
+CREATE MATERIALIZED VIEW declared AS SELECT k, COUNT(*) AS n FROM m [RANGE 5 SECONDS] WHERE topic = '{topic}' AND place >= 0 GROUP BY k;
+"""
 
 
 def _rows(partition: int, first: float, last: float, step: float) -> list[Row]:
@@ -41,7 +46,10 @@ RESTART = 2  # the round before which another driver begins
 
 
 def write(spark: SparkSession, address: str, topic: str, rows: Sequence[Row]) -> None:
-    made = [(partition, f"{ts},{key}") for partition, ts, key in rows]
+    put(spark, address, topic, [(partition, f"{ts},{key}") for partition, ts, key in rows])
+
+
+def put(spark: SparkSession, address: str, topic: str, made: Sequence[tuple[int, str]]) -> None:
     frame = spark.createDataFrame(made, "partition int, value string").coalesce(1)
     frame.write.format("kafka").option("kafka.bootstrap.servers", address).option("topic", topic).save()
 
@@ -51,8 +59,8 @@ def read(spark: SparkSession, address: str, topic: str) -> DataFrame:
     frame = reader.option("subscribe", topic).option("startingOffsets", "earliest").load()
     parts = "split(CAST(value AS STRING), ',')"
     return frame.selectExpr(
-        "topic", "partition", "offset", f"timestamp_micros(CAST(CAST({parts}[0] AS DOUBLE) * 1000000 AS BIGINT)) AS ts",
-        f"{parts}[1] AS k",
+        "topic", "partition", "offset", f"timestamp_micros(CAST(TRY_CAST({parts}[0] AS DOUBLE) * 1000000 AS BIGINT)) AS ts",
+        f"GET({parts}, 1) AS k",
     )
 
 
@@ -60,6 +68,7 @@ def connected(spark: SparkSession, address: str, topic: str, folder: Path) -> Sp
     db = sash.connect(spark, checkpoint=folder / "point", output=folder / "out", shards=2)
     frame = read(spark, address, topic)
     db.execute("CREATE STREAM e (ts TIMESTAMP, k STRING) TIMESTAMP BY ts DELAY 1 SECONDS;" + VIEWS)
+    db.execute(DECLARED.format(address=address, topic=topic))
     db.stream("e", frame, partition=("topic", "partition"), position="offset")
     return db
 
@@ -67,7 +76,8 @@ def connected(spark: SparkSession, address: str, topic: str, folder: Path) -> Sp
 def seen(db: SparkDatabase) -> dict[str, object]:
     host = db._running()
     found: dict[str, object] = {view: host.final(view).num_rows for view in NAMES}
-    return found | {"late": db.late("e").num_rows, "kafka": len(host._settings.kafka)}
+    dead = [(letter["file"], letter["line"], letter["reason"]) for letter in db.dead("m").to_pylist()]
+    return found | {"late": db.late("e").num_rows + db.late("m").num_rows, "dead": dead, "kafka": len(host._settings.kafka)}
 
 
 def main(address: str, topic: str, folder: Path) -> None:
@@ -82,6 +92,7 @@ def main(address: str, topic: str, folder: Path) -> None:
             db.start()
         db.drain()
         print(json.dumps(seen(db)), flush=True)
+    put(spark, address, topic, [(1, "oops")])
     db.stop()
     db.run()
     print(json.dumps(seen(db)), flush=True)

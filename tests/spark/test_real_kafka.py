@@ -46,9 +46,12 @@ def test_partitions_of_kafka_hold_time_back_from_the_first_batch_on(tmp_path: Pa
     assert done.returncode == 0, done.stderr[-3000:]
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [one["late"] for one in told] == [0] * len(told)
-    assert all(one["kafka"] == 1 for one in told)
+    assert all(one["kafka"] == 2 for one in told)
+    assert [one["dead"] for one in told[:-1]] == [[]] * (len(told) - 1)
+    assert told[-1]["dead"] == [["orders/1", "oops", "1 values where 2 are expected"]]
     assert told[0]["counts"] == told[0]["latest"] == 0  # nothing is final before the second partition has been heard of
     assert told[1]["counts"] and told[-1]["latest"] == 3
     logs = expected()
     for view in NAMES:
         assert changed(pq.read_table(tmp_path / "out" / f"{view}.changes.parquet")) == logs[view]
+    assert changed(pq.read_table(tmp_path / "out/declared.changes.parquet")) == logs["counts"]

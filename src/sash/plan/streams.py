@@ -40,6 +40,8 @@ class StreamSpec:
     is_unit: bool = False  # its source tells no order: all rows of a batch come at once
     partition: tuple[str, ...] = ()  # the columns of its DataFrame that name the partition of the source ...
     position: str | None = None  # ... and the place of a row in it
+    paths: tuple[tuple[str, str], ...] = ()  # columns that lie deeper in a JSON object than its keys, and where: '$.a.b'
+    metadata: tuple[tuple[str, str], ...] = ()  # columns that the source tells beside a message, and what it calls them
 
     @property
     def is_in_order(self) -> bool:
@@ -50,6 +52,11 @@ class StreamSpec:
     def changes_from(self) -> str | None:
         """Of a table: the stream of its changes, if it has one."""
         return self.option("changes") if self.is_table else None
+
+    @property
+    def encoding(self) -> str | None:
+        """How a message is written that has the columns in it; None where the source gives columns."""
+        return self.option("encoding")
 
     def option(self, key: str) -> str | None:
         return dict(self.options).get(key)

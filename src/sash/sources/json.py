@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, its keys spelled as the columns are; a missing key is NULL.
+"""JSON lines: one object a line, its keys spelled as the columns are, or where paths lead; a missing key is NULL.
 
 pyarrow reads a whole piece when every value is of its column's kind. If it cannot, every line is read by itself,
 and numbers keep the digits they were written with. A value has to be of the column's own kind: "12" is no BIGINT. A
@@ -9,7 +9,7 @@ value may be a STRING.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from pyarrow import json as arrow_json
 from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
 from sash.schema import Field, Kind, Type
+from sash.sources.json_places import arrow_schema, column_at, keys_of, value_at
 from sash.sources.lines import split_lines
 from sash.sources.options import options_of
 from sash.sources.result import TextResult, Values, array_values, good_rows, letters_of
@@ -35,39 +36,46 @@ def read_json(spec: StreamSpec, text: bytes) -> TextResult:
     """The rows of whole lines; dead letters count the lines from 0."""
     table = _read_whole(spec, text)
     if table is None:
-        return _read_lines(spec, text)
-    columns = [_values(spec, combined(table.column(field.name)), field.type) for field in spec.schema.fields]
+        return read_objects(spec, _numbered(text))
+    fields = zip(spec.schema.fields, keys_of(spec), strict=True)
+    columns = [_values(spec, column_at(table, keys), field.type) for field, keys in fields]
     batch, reasons = good_rows(spec.schema, columns)
     return TextResult(batch, letters_of(reasons, _numbered(text)) if reasons else ())
 
 
 def _read_whole(spec: StreamSpec, text: bytes) -> pa.Table | None:
     """The fast way: all lines at once, or None where some line needs a closer look."""
-    if not text or not is_utf8(text) or b"NaN" in text or b"Inf" in text:
+    if not _is_object_a_line(text) or not is_utf8(text) or b"NaN" in text or b"Inf" in text:
         return None
     # Text for dates; for a second try, exact numbers.
     times = (pa.string(),) if options_of(spec).timestamp_format else (pa.string(), SECONDS)
     for time in times:
+        raw = (_raw(type_, time) for type_ in spec.schema.types)
+        schema = arrow_schema(list(zip(keys_of(spec), raw, strict=True)))
+        if schema is None:
+            return None
         try:
-            table = _parse(text, pa.schema([(field.name, _raw(field.type, time)) for field in spec.schema.fields]))
+            table = _parse(text, schema)
         except pa.ArrowInvalid:
             continue
-        return table if _is_one_a_line(text, len(table)) else None
+        return table if len(table) == _starts(text) else None  # else two objects stand on a line, or one on two lines
     return None
 
 
-def _is_one_a_line(text: bytes, objects: int) -> bool:
-    """Whether every object has a line of its own; two on a line, or one on two lines, are for the slow way to refuse.
+def _is_object_a_line(text: bytes) -> bool:
+    """Whether every line, but for blank ones, begins and ends as an object does.
 
-    No object goes on behind a "}" at the end of a line with a "{" on the next, so if all lines begin and end like
-    that, it is enough to count.
+    No object goes on behind a "}" at the end of a line with a "{" on the next, so then it is enough to count the objects. Other
+    things are not for pyarrow: a null in the place of an object ends the process.
     """
-    starts = text.count(b"\n{") + text.startswith(b"{")
+    starts, lines = _starts(text), text.count(b"\n") + (not text.endswith(b"\n"))
     stops = text.count(b"}\n") + text.count(b"}\r\n") + text.endswith(b"}")
-    if not starts == stops == objects:
-        return False
-    lines = text.count(b"\n") + (not text.endswith(b"\n"))
-    return lines == objects or len(_numbered(text)) == objects
+    return 0 < starts == stops and (lines == starts or len(_numbered(text)) == starts)
+
+
+def _starts(text: bytes) -> int:
+    """How many lines begin as an object does."""
+    return text.count(b"\n{") + text.startswith(b"{")
 
 
 def _parse(text: bytes, schema: pa.Schema) -> pa.Table:
@@ -102,8 +110,8 @@ def _numbered(text: bytes) -> list[tuple[int, bytes]]:
     return [(number, line) for number, line in enumerate(split_lines(text)) if line.strip()]
 
 
-def _read_lines(spec: StreamSpec, text: bytes) -> TextResult:
-    lines = _numbered(text)
+def read_objects(spec: StreamSpec, lines: Sequence[tuple[int, bytes]]) -> TextResult:
+    """The objects that lines are, each by itself; a line comes with its number among all."""
     objects: dict[int, Mapping[str, object]] = {}
     reasons: dict[int, str] = {}
     for place, (_, line) in enumerate(lines):
@@ -112,7 +120,8 @@ def _read_lines(spec: StreamSpec, text: bytes) -> TextResult:
             reasons[place] = found
         else:
             objects[place] = found
-    columns = [_column(spec, field, [row.get(field.name) for row in objects.values()]) for field in spec.schema.fields]
+    fields = zip(spec.schema.fields, keys_of(spec), strict=True)
+    columns = [_column(spec, field, [value_at(row, keys) for row in objects.values()]) for field, keys in fields]
     batch, wrong = good_rows(spec.schema, columns)
     places = list(objects)
     reasons.update({places[row]: reason for row, reason in wrong.items()})

@@ -37,12 +37,17 @@ class Options:
     null: str = ""
     multiline: bool = False
     timestamp_format: str | None = None  # as strptime says it
+    has_paths: bool = False
 
     def format_of(self, path: str) -> str:
         """The format of a file."""
         found = self._format_of(path)
         if self.multiline and found != "csv":
             raise SashError(f'stream "{self.stream}": option multiline is for csv, and "{path}" is {found}')
+        if self.has_paths and found != "json":
+            raise SashError(
+                f'stream "{self.stream}": columns FROM a path are for json, and "{path}" is {found}', "declare its own columns"
+            )
         return found
 
     def _format_of(self, path: str) -> str:
@@ -74,6 +79,10 @@ def options_of(spec: StreamSpec) -> Options:
     given = dict(spec.options)
     for key in given:
         _check_known(spec, key)
+    if spec.metadata:
+        raise SashError(
+            f'stream "{spec.name}": column "{spec.metadata[0][0]}" is METADATA, of which files have none', "leave the column out"
+        )
     return Options(
         stream=spec.name,
         format=_format(spec, given),
@@ -85,6 +94,7 @@ def options_of(spec: StreamSpec) -> Options:
         null=given.get("nullvalue", ""),
         multiline=_flag(spec, given, "multiline"),
         timestamp_format=_timestamp_format(spec, given.get("timestampformat")),
+        has_paths=bool(spec.paths),
     )
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sash.errors import SashError, choices
 from sash.plan.streams import StreamSpec
 from sash.schema import TIMESTAMP
+from sash.sources.messages import OF_MESSAGES
 from sash.spark.failures import reason
 from sash.spark.placed_frames import KAFKA, KAFKA_PLACES
 from sash.sql.syntax.cursor import Cursor
@@ -42,7 +43,8 @@ def check_streaming(name: str, frame: object) -> None:
 
 def loaded(spark: SparkSession, stream: StreamSpec, form: str) -> DataFrame:
     """The DataFrame of a stream that is read in a format which Spark knows."""
-    options = {key: value for key, value in stream.options if key != "format"}
+    ours = ("format", "encoding", *OF_MESSAGES) if stream.encoding is not None else ("format",)
+    options = {key: value for key, value in stream.options if key not in ours}
     try:
         return spark.readStream.format(form).options(**options).load()
     except Exception as failure:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from sash.errors import choices
+from sash.errors import SashError, choices
+from sash.plan.json_paths import parse_path
 from sash.plan.streams import Stamp, StreamSpec, Updates
 from sash.schema import TIMESTAMP, Field, Schema
 from sash.sql.catalog import Macro
@@ -17,6 +19,21 @@ from sash.sql.syntax.type_names import column_type
 
 
 @dataclass(frozen=True)
+class _Origin:
+    """Where the values of a column come from, if not from what has its own name."""
+
+    path: str | None = None  # in a JSON object
+    metadata: str | None = None  # beside the message; empty: what has the column's name
+
+
+@dataclass(frozen=True)
+class _Columns:
+    schema: Schema
+    paths: tuple[tuple[str, str], ...]
+    metadata: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class _Time:
     stamp: Stamp = Stamp.INTERNAL
     column: int | None = None
@@ -25,15 +42,18 @@ class _Time:
 
 def stream(cursor: Cursor, name: Name) -> StreamSpec:
     """Take the rest of CREATE STREAM after its name."""
-    schema = _columns(cursor)
-    time = _time(cursor, name, schema)
+    columns = _columns(cursor, _origin)
+    time = _time(cursor, name, columns.schema)
     idle = duration(cursor) if cursor.accept("IDLE", "AFTER") else None
-    return StreamSpec(name.text, schema, time.stamp, time.column, time.delay, idle, options=options(cursor))
+    return StreamSpec(
+        name.text, columns.schema, time.stamp, time.column, time.delay, idle, options=options(cursor),
+        paths=columns.paths, metadata=columns.metadata,
+    )
 
 
 def table(cursor: Cursor, name: Name) -> StreamSpec:
     """Take the rest of CREATE TABLE after its name."""
-    schema = _columns(cursor)
+    columns = _columns(cursor, _origin)
     updates = None
     if cursor.accept("NON", "RETROACTIVE"):
         updates = Updates.NON_RETROACTIVE
@@ -42,14 +62,16 @@ def table(cursor: Cursor, name: Name) -> StreamSpec:
     said = options(cursor)
     if updates is None:  # a file stands as it is; what comes through statements can change
         updates = Updates.NEVER if "path" in dict(said) else Updates.RETROACTIVE
-    return StreamSpec(name.text, schema, is_table=True, updates=updates, options=said)
+    return StreamSpec(
+        name.text, columns.schema, is_table=True, updates=updates, options=said, paths=columns.paths, metadata=columns.metadata
+    )
 
 
 def aggregate(cursor: Cursor, source: Source, or_replace: bool) -> CreateAggregate:
     """Take the rest of CREATE AGGREGATE: name(x TYPE, ...) RETURNS TYPE AS expression."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.name("the name of an aggregate")
-    parameters = tuple((field.name, field.type) for field in _columns(cursor).fields)
+    parameters = tuple((field.name, field.type) for field in _columns(cursor).schema.fields)
     cursor.expect("RETURNS")
     type_ = column_type(cursor)
     cursor.expect("AS")
@@ -60,14 +82,32 @@ def aggregate(cursor: Cursor, source: Source, or_replace: bool) -> CreateAggrega
     return CreateAggregate(source, name, Macro(name.text, parameters, type_, body), if_not_exists, or_replace)
 
 
-def _columns(cursor: Cursor) -> Schema:
+def _columns(cursor: Cursor, origin: Callable[[Cursor], _Origin] = lambda _: _Origin()) -> _Columns:
+    """Columns in parentheses; `origin` takes what a column may say of where its values come from."""
     cursor.expect("(")
     names: set[str] = set()
-    fields = [_column(cursor, names)]
+    found = [(_column(cursor, names), origin(cursor))]
     while cursor.accept(","):
-        fields.append(_column(cursor, names))
+        found.append((_column(cursor, names), origin(cursor)))
     cursor.expect(")")
-    return Schema(tuple(fields))
+    paths = tuple((field.name, told.path) for field, told in found if told.path is not None)
+    metadata = tuple((field.name, told.metadata or field.name) for field, told in found if told.metadata is not None)
+    return _Columns(Schema(tuple(field for field, _ in found)), paths, metadata)
+
+
+def _origin(cursor: Cursor) -> _Origin:
+    """Take FROM '$.a.b', or METADATA [FROM 'name']."""
+    if cursor.accept("METADATA"):
+        return _Origin(metadata=cursor.string("the source's name of it in quotes") if cursor.accept("FROM") else "")
+    if not cursor.accept("FROM"):
+        return _Origin()
+    token = cursor.current
+    path = cursor.string("a path such as '$.a.b'")
+    try:
+        parse_path(path)
+    except SashError as error:
+        raise fault(token, error.message, error.hint) from None
+    return _Origin(path)
 
 
 def _column(cursor: Cursor, before: set[str]) -> Field:

@@ -176,7 +176,7 @@ def test_one_row_needs_no_key_column(server: PostgresServer) -> None:
 REFUSED = [
     ("FROM nope TO POSTGRES WITH (dsn = 'DSN', table = 't')", 'unknown view "nope"; views are: counts, plain'),
     ("FROM plain TO POSTGRES WITH (dsn = 'DSN', table = 't')", 'view "plain" has no key: .*; name columns in which they do, key = \'a, b\', or'),
-    ("FROM counts TO KAFKA", 'expected POSTGRES, found "KAFKA"'),
+    ("FROM counts TO MYSQL", 'expected POSTGRES or KAFKA, found "MYSQL"'),
     ("FROM counts TO POSTGRES WITH (dsn = 'DSN', table = 't', colour = 'red')", 'a sink has no option "colour"; options are: dsn,'),
     ("FROM counts TO POSTGRES WITH (dsn = 'DSN', table = 't', mode = 'append')", "mode = 'append' is unknown; it is one of: upsert, changes"),
     ("FROM counts TO POSTGRES WITH (dsn = 'DSN', table = 't', key = 'z')", 'unknown column "z"; columns are: k, n, total'),
@@ -301,6 +301,21 @@ def test_of_two_runs_the_older_one_is_told(server: PostgresServer) -> None:
         check(server, second, "counts", "t")
         with pytest.warns(SinkWarning):
             first.close()
+
+
+def test_a_run_that_lost_its_connection_does_not_take_the_table_back(server: PostgresServer) -> None:
+    """It had not noticed that another one had it by then, and began anew."""
+    spec = SinkSpec("s", "v", schema(("k", STRING)), Mode.UPSERT, (0,), None, (("dsn", server.dsn), ("table", "t")))
+    first, second = PostgresSink(spec, "first"), PostgresSink(spec, "second")
+    assert first.begin() is None
+    assert second.begin() is None
+    first.close()
+    for _ in range(2):
+        with pytest.raises(SinkRefused, match="another run has taken over"):
+            first.begin()
+    changes = pa.table({"_op": pa.array([1], pa.int8()), "_ts": pa.array([0], pa.timestamp("us")), "k": ["a"]})
+    assert second.write(Taken(None, 1, changes)) == 1
+    second.close()
 
 
 def test_a_batch_is_never_written_twice(server: PostgresServer) -> None:

@@ -63,6 +63,16 @@ def check(server: PostgresServer, db: SparkDatabase) -> None:
     assert table(server, "b", changes.column_names) == bag(changes)
 
 
+def die_before_commit(db: SparkDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver dies when a batch is on record and in the sinks, and Spark has not committed it."""
+    query = query_of(db)
+    monkeypatch.setattr(query, "_write_down", lambda kind, *rest: (_ for _ in ()).throw(SashError("dead")) if kind == "commits" else type(query)._write_down(query, kind, *rest))
+    with pytest.raises(SashError, match="dead"):
+        query.processAllAvailable()
+    db.sinks.drain()
+    db._running()._held.close()  # what the system does for who is dead
+
+
 def test_a_job_that_stops_and_goes_on(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some batches are written by the driver that ran them, some by the next one; each once. At the end it is what the oracle says."""
     put(tmp_path, 0, 30)
@@ -99,12 +109,7 @@ def test_a_driver_that_dies_between_record_and_commit(server: PostgresServer, tm
     put(tmp_path, 0, 40)
     db = connect(server, tmp_path, monkeypatch, flush=False)
     db.start()
-    query = query_of(db)
-    monkeypatch.setattr(query, "_write_down", lambda kind, *rest: (_ for _ in ()).throw(SashError("dead")) if kind == "commits" else type(query)._write_down(query, kind, *rest))
-    with pytest.raises(SashError, match="dead"):
-        query.processAllAvailable()
-    db.sinks.drain()
-    db._running()._held.close()  # what the system does for who is dead
+    die_before_commit(db, monkeypatch)
     count = len(server.rows("SELECT * FROM b"))
     again = connect(server, tmp_path, monkeypatch, flush=False)
     again.start()

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from sash.errors import SashError
-from sash.sinks.options import SinkSpec
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sash.errors import SashError, choices
+from sash.sinks.options import OPTIONS, SinkSpec
 from sash.sinks.sink import Sink
 
 
 def make_sink(kind: str, spec: SinkSpec, run: str | None, epoch: int = 0) -> Sink:
     """A sink for a run: a process, or a checkpoint, of which `epoch` counts the drivers; None: only to be checked."""
     if kind == "POSTGRES":
-        try:
+        with _needing("PostgreSQL", "psycopg", "postgres"):
             from sash.sinks.postgres.writer import PostgresSink
-        except ImportError as error:
-            way_out = 'install it: pip install "sash[postgres]"'
-            raise SashError(f"a sink in PostgreSQL needs psycopg, which cannot be imported: {error}", way_out) from None
         return PostgresSink(spec, run, epoch)
-    raise SashError(f"there is no sink of the kind {kind}", "kinds are: POSTGRES")
+    if kind == "KAFKA":
+        with _needing("Kafka", "confluent-kafka", "kafka"):
+            from sash.sinks.kafka.writer import KafkaSink
+        return KafkaSink(spec, run, epoch)
+    raise SashError(f"there is no sink of the kind {kind}", f"kinds are: {choices(OPTIONS)}")
+
+
+@contextmanager
+def _needing(place: str, package: str, extra: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        way_out = f'install it: pip install "sash[{extra}]"'
+        raise SashError(f"a sink in {place} needs {package}, which cannot be imported: {error}", way_out) from None

@@ -12,7 +12,8 @@ from sash.plan.nodes import Plan
 from sash.schema import Schema
 from sash.sql.catalog import SinkDefinition
 
-OPTIONS = ("dsn", "dsn_env", "table", "key", "mode", "existing")
+OF_ALL = ("key", "mode", "existing")
+OPTIONS = {"POSTGRES": ("dsn", "dsn_env", "table", *OF_ALL), "KAFKA": ("servers", "topic", "partitions", "kafka.…", *OF_ALL)}
 
 
 class Mode(Enum):
@@ -52,8 +53,9 @@ def sink_spec(definition: SinkDefinition, plan: Plan) -> SinkSpec:
     """An error that says what is wrong with a sink, or what it is."""
     said = dict(definition.options)
     for option in said:
-        if option not in OPTIONS:
-            raise SashError(f'a sink has no option "{option}"', f"options are: {choices(OPTIONS)}")
+        known = OPTIONS[definition.kind]
+        if option not in known and not (option.startswith("kafka.") and "kafka.…" in known):
+            raise SashError(f'a sink has no option "{option}"', f"options are: {choices(known)}")
     mode = Mode(_chosen("mode", said, [one.value for one in Mode]) or Mode.UPSERT.value)
     found = _chosen("existing", said, [one.value for one in Existing])
     existing = None if found is None else Existing(found)

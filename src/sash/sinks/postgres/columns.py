@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 from sash.errors import SashError
+from sash.scalar.arrays import combined
 from sash.schema import Kind, Schema, Type
+from sash.sinks.texts import escaped, in_quotes, joined
 
 LONGEST_NAME = 63  # bytes; PostgreSQL cuts longer names off
 NAMES = {
@@ -63,17 +65,12 @@ def as_csv(rows: pa.Table) -> memoryview:
 
 def _literals(column: pa.ChunkedArray) -> pa.Array:
     """{1,2,NULL} or {"a","b"}"""
-    lists = column.combine_chunks()
-    lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
+    lists = combined(column)
     flat = lists.flatten()
     if pa.types.is_string(flat.type):
-        escaped = pc.replace_substring(pc.replace_substring(flat, "\\", "\\\\"), '"', '\\"')
-        words = pc.binary_join_element_wise('"', escaped, '"', "")
+        words = in_quotes(escaped(flat))
     elif pa.types.is_timestamp(flat.type) or pa.types.is_date(flat.type):
-        words = pc.binary_join_element_wise('"', pc.cast(flat, pa.string()), '"', "")
+        words = in_quotes(pc.cast(flat, pa.string()))
     else:
         words = pc.cast(flat, pa.string())
-    lengths = pc.fill_null(pc.list_value_length(lists), 0)
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cast(pc.cumulative_sum(lengths), pa.int32())])
-    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, pc.fill_null(words, "NULL")), ",")
-    return pc.if_else(pc.is_null(lists), pa.scalar(None, pa.string()), pc.binary_join_element_wise("{", joined, "}", ""))
+    return joined(lists, pc.fill_null(words, "NULL"), "{", ",", "}")

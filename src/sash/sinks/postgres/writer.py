@@ -38,6 +38,7 @@ class PostgresSink:
         self._spec, self._run, self._epoch = spec, run, epoch
         self._target = Target(spec)
         self._connection: Connection | None = None
+        self._was_mine = False
         self._refusal: SinkRefused | None = None  # another run has the table: it is not taken back
 
     def __str__(self) -> str:
@@ -64,6 +65,7 @@ class PostgresSink:
                 position = None if is_new else found  # somebody has dropped the table: it is written anew
                 self._claim(self._connection, position)
                 make_stage(self._connection, self._target)
+            self._was_mine = True
             return position
 
     def write(self, taken: Taken) -> int:
@@ -94,6 +96,8 @@ class PostgresSink:
         if found is not None and found[0] == self._run:
             self._check_epoch(int(found[1]))
             return None if found[2] is None else int(found[2])
+        if self._was_mine and found is not None and found[0] != NOBODY:
+            raise self._replaced()
         is_ours = found is not None and self._spec.mode is Mode.UPSERT
         policy = self._spec.existing or (Existing.REPLACE if is_ours else Existing.REFUSE)
         if has_rows and policy is Existing.REFUSE:

@@ -14,7 +14,7 @@ ORDER = (
     "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "errors",
 )  # fmt: skip
 
-HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "shell"}}
+HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "shell"}, "confluent_kafka": {"sinks"}}
 
 PACKAGE = Path(next(iter(sash.__path__)))
 FILES = sorted(PACKAGE.rglob("*.py"))

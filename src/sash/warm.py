@@ -82,10 +82,23 @@ def play_other_ways(expiry: ExpiryName) -> None:
         play(query, expiry)
 
 
+def play_questions() -> None:
+    """Look-ups by the indexes of a view, and by its key."""
+    db = sash.connect()
+    db.execute(f"{INPUTS} CREATE MATERIALIZED VIEW answer AS {QUERIES[1]}")
+    db.execute("CREATE INDEX h ON answer (n, k); CREATE INDEX o ON answer (s) USING TREE")
+    db.push("a", [(number // 10, f"name {number}", number, 0.5, "1.25") for number in range(80)])
+    for asked in ("k = 'name 7'", "k IN ('name 8', 'name 9') AND n = 1", "s > 1", "s = 5 ORDER BY s", "n > 0 ORDER BY s LIMIT 1"):
+        db.query(f"SELECT * FROM answer WHERE {asked}")
+    for order in ("s", "s DESC"):
+        db.query(f"SELECT * FROM answer ORDER BY {order} LIMIT 1")
+
+
 def warm() -> None:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as workers:
         list(workers.map(play, QUERIES))
         list(workers.map(play_other_ways, OTHER_WAYS))
+        workers.submit(play_questions).result()
 
 
 if __name__ == "__main__":

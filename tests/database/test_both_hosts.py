@@ -266,6 +266,23 @@ def test_a_select_is_answered_from_what_views_and_tables_hold(play: Play) -> Non
     assert as_set(db.query("SELECT k FROM names")) == {("a",), ("b",)}
 
 
+def test_rows_of_a_view_are_found_by_an_index(play: Play) -> None:
+    played = play()
+    db = played.db
+    played.put((1, "a", 5), (2, "b", 7), (3, "a", None))
+    db.execute("CREATE INDEX by_k ON named (k); CREATE INDEX by_n ON named (n) USING TREE")
+    prepared, ordered = db.prepare("SELECT n FROM named WHERE k = ?"), "SELECT n FROM named ORDER BY n DESC LIMIT 1"
+    assert str(db.explain("SELECT n FROM named WHERE k = 'a'")).endswith("index by_k of named, HASH (k): k = one value")
+    assert [[row["n"] for row in prepared.query(key)] for key in ("a", "b", "c")] == [[5, None], [7], []]
+    assert [row["n"] for row in db.query(ordered)] == [7]
+    played.put((30, "a", 9), (70, "c", 1))  # all before the tenth second have left, final or not
+    assert [[row["n"] for row in prepared.query(key)] for key in ("a", "b", "c")] == [[9], [], [1]]
+    assert [row["n"] for row in db.query(ordered)] == [9]
+    db.execute("DROP INDEX by_n")
+    assert [row["n"] for row in db.query(ordered)] == [9]
+    assert str(db.explain(ordered)).endswith("all rows of named: no index of it serves")
+
+
 def test_unknown_names_are_told_with_the_choices(play: Play) -> None:
     db = play().db
     for name in ("view", "final", "changes", "changes_since", "complete_since", "subscribe", "analyze"):
@@ -282,7 +299,7 @@ def uses(db: sash.Database) -> dict[str, Callable[[], object]]:
     """Everything that can be asked."""
     of_view = ("view", "final", "changes", "changes_since", "complete_since", "subscribe", "analyze", "explain")
     calls: dict[str, Callable[[], object]] = {name: lambda name=name: getattr(db, name)("v") for name in of_view}  # type: ignore[misc]
-    calls |= {"query": lambda: db.query("SELECT * FROM v"), "serve": db.serve}
+    calls |= {"query": lambda: db.query("SELECT * FROM v"), "serve": db.serve, "prepare": lambda: db.prepare("SELECT ?")}
     calls |= {name: getattr(db, name) for name in ("poll", "end", "run", "start", "drain", "failures", "metrics")}
     calls |= {name: lambda name=name: getattr(db, name) for name in ("is_finished", "progress", "state_bytes")}  # type: ignore[misc]
     calls |= {name: lambda name=name: getattr(db, name)("s") for name in ("late", "dead")}  # type: ignore[misc]

@@ -93,8 +93,9 @@ def test_arrays_of_nothing_but_nulls_are_taken() -> None:
 
 
 def test_half_of_a_character_is_no_statement() -> None:
-    with pytest.raises(SqlError, match="half of a character stands here"):
+    with pytest.raises(SqlError, match="half of a character stands here") as caught:
         sash.connect().execute("CREATE STREAM s (x INT, \udcff INT)")
+    assert "(x INT, \ufffd INT)" in str(caught.value).encode().decode(), "the message can be printed"
 
 
 def test_a_constant_condition_above_a_join_without_columns_on_the_left() -> None:

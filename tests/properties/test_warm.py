@@ -55,16 +55,25 @@ def play_everything() -> None:
             for name in ("sellers", "bids", "asks", "quiet"):
                 db.push(name, rows[name])
             db.end()
+    play_look_ups()
+
+
+def play_look_ups() -> None:
+    """Questions by indexes of every kind of column."""
+    from test_index_law import compared
+
+    compared(1, 30, 4)
 
 
 def late_ones() -> dict[str, list[str]]:
     """What is compiled after the warm-up."""
-    from sash.warm import OTHER_WAYS, QUERIES, play, play_other_ways
+    from sash.warm import OTHER_WAYS, QUERIES, play, play_other_ways, play_questions
 
     for query in QUERIES:
         play(query)
     for expiry in OTHER_WAYS:
         play_other_ways(expiry)
+    play_questions()
     before = compiled()
     assert sum(map(bool, before.values())) > 50
     play_everything()

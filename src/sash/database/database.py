@@ -22,12 +22,15 @@ import pyarrow as pa
 from sash.database.answer import Answer, Rows
 from sash.database.explanation import Explanation
 from sash.database.instants import Instant, moment_or_none
+from sash.database.prepared import Prepared
+from sash.database.selection import Selection
 from sash.database.statements import StatementExecutor
 from sash.errors import SashError
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.choose import Choice
 from sash.planner.explain import Counts
+from sash.runtime.access import Wanted
 from sash.runtime.asking import Found
 from sash.runtime.instants import Instants, moment
 from sash.runtime.live import Net
@@ -35,7 +38,6 @@ from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
 from sash.runtime.subscribing import OnBatch, Subscription
 from sash.scalar.failures import Failures
-from sash.scalar.nodes import Call
 from sash.sql.questions import Question
 from sash.sql.syntax.statements import Advance
 from sash.turns import in_turn
@@ -65,7 +67,7 @@ class Host(Protocol):
 
     def answers(self, names: Sequence[str]) -> tuple[Mapping[str, pa.Table], Instants]: ...
 
-    def select(self, name: str, conditions: Sequence[Call]) -> tuple[list[pa.Array], Instants]: ...
+    def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]: ...
 
     def answers_at(self, names: Sequence[str], instant: int) -> tuple[Mapping[str, pa.Table], Instants]: ...
 
@@ -250,6 +252,12 @@ class Database(StatementExecutor):
         with self._turn():
             return self._ask(sql)
 
+    def prepare(self, sql: str) -> Prepared:
+        """A SELECT with ? in place of constants: `db.prepare("SELECT * FROM v WHERE k = ?").query(7)`. Whatever a value holds, it
+        stays one value. The text is read once where columns are compared with whole numbers and texts, else at every question."""
+        self._check_open()
+        return Prepared(sql, self.query)
+
     @abstractmethod
     def changes(self, name: str) -> pa.Table | DataFrame:
         """The changes of a view that are final and kept (`connect(history=…)`), in order: _op (+1 or -1), _ts, then its columns.
@@ -414,16 +422,26 @@ class Database(StatementExecutor):
         return spec
 
     def _ask(self, sql: str) -> Answer:
-        return self._answer(self.questions.asked(sql, self.catalog))
+        answer = self._answer_known(sql)
+        return self._answer(self.questions.asked(sql, self.catalog)) if answer is None else answer
+
+    def _answer_known(self, sql: str) -> Answer | None:
+        question = self.questions.recalled(sql)
+        if question is not None:
+            return self._answer(question)
+        selection = self.questions.templated(sql, self.catalog)
+        return None if selection is None else self._selected(selection)
 
     def _answer(self, question: Question) -> Answer:
         selection = self.questions.selection(question)
-        if selection is not None:
-            with self._looking():
-                columns, instants = self._running().select(selection.view, selection.conditions)
-                answer = selection.answer(columns)
-            return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
-        return self._planned_answer(question)
+        return self._planned_answer(question) if selection is None else self._selected(selection)
+
+    def _selected(self, selection: Selection) -> Answer:
+        with self._looking():
+            wanted = self.questions.access(selection, self.catalog).wanted
+            columns, instants = self._running().select(selection.view, wanted)
+            answer = selection.answer(columns)
+        return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
 
     def _planned_answer(self, question: Question) -> Answer:
         names = [view.name for view in question.views]

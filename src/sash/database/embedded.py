@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sash.database.database import Database
+from sash.database.indexes import shapes_of
 from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
 from sash.database.questions import not_remembered
@@ -23,7 +24,7 @@ from sash.database.sinks import MOST_WAITING, ActiveSink, EmbeddedFeed
 from sash.database.subscription import EmbeddedSubscription
 from sash.database.tables import TableRows, changed_rows, file_rows
 from sash.errors import SashError
-from sash.file_names import file_name
+from sash.file_names import file_name, writing
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.choose import Choice
 from sash.planner.job import Job
@@ -195,9 +196,12 @@ class EmbeddedDatabase(Database):
         self._check_open()
         if folder is None:
             raise SashError("an engine in this process has no output folder", "name one: write_answers(folder)")
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        with writing(folder):
+            Path(folder).mkdir(parents=True, exist_ok=True)
         for name in self.materialized():
-            pq.write_table(self.final(name).to_arrow(), Path(folder) / f"{file_name(name)}.parquet")
+            answer, path = self.final(name).to_arrow(), Path(folder) / f"{file_name(name)}.parquet"
+            with writing(path):
+                pq.write_table(answer, path)
 
     @property
     @in_turn
@@ -313,6 +317,10 @@ class EmbeddedDatabase(Database):
             with self.turns.work():
                 self._host.drop(name, self._job)
 
+    def _indexes_changed(self) -> None:
+        if self._host is not None:
+            self._host.keep_indexes(shapes_of(self.catalog))
+
     def _sink_created(self, sink: SinkDefinition) -> None:
         """It begins with the answer, and follows. The run is this sink in this process: nobody goes on with it."""
         spec = sink_spec(sink, self._view(sink.view).plan)
@@ -339,6 +347,7 @@ class EmbeddedDatabase(Database):
         if self._host is None:
             asked = {view.name: parse_history(view.history) for view in self.materialized().values() if view.history is not None}
             self._host = EmbeddedHost(self._job, self._arena, self._history, asked)
+            self._host.keep_indexes(shapes_of(self.catalog))
         return self._host
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:

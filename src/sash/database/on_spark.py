@@ -432,6 +432,9 @@ class SparkDatabase(Database):
             self._tables[spec.name] = table  # whole, or not at all
         return self._tables[spec.name]
 
+    def _indexes_changed(self) -> None:
+        """The driver has indexes of the answers that it holds; a question makes them, or drops those that are gone."""
+
     def _sink_created(self, sink: SinkDefinition) -> None:
         """It is written while the job runs; whose the table is, is seen then: the run is the checkpoint."""
         spec = sink_spec(sink, self._view(sink.view).plan)

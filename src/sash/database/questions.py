@@ -13,7 +13,9 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from sash.database.answer import ordered
+from sash.database.indexes import Access, access_of, indexes_of
 from sash.database.selection import Selection, selection_of
+from sash.database.templates import Templates
 from sash.errors import SashError
 from sash.operators.spec import Spec
 from sash.planner.choose import choose
@@ -25,10 +27,11 @@ from sash.runtime.live import Net
 from sash.runtime.one_shot import answer_over
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, FOREVER
-from sash.sql.catalog import Catalog
+from sash.sql.catalog import Catalog, IndexDefinition
 from sash.sql.questions import Question, bind_question
 from sash.sql.syntax.parse import parse_query_text
 from sash.sql.syntax.statements import ParsedQuery
+from sash.stores.view_index import IndexShape
 
 MOST_TEXTS = 512  # that are known; the ones that were not asked for longest go
 
@@ -40,28 +43,50 @@ class Questions:
         self._texts: OrderedDict[str, Question] = OrderedDict()
         self._specs: WeakKeyDictionary[Question, Spec] = WeakKeyDictionary()
         self._selections: WeakKeyDictionary[Question, Selection | None] = WeakKeyDictionary()
+        self._templates = Templates()
+        self._indexes: dict[str, Mapping[IndexShape, IndexDefinition]] = {}
+        self._accesses: WeakKeyDictionary[Selection, Access] = WeakKeyDictionary()
 
     def forget(self) -> None:
-        """What a text means may have changed."""
+        """What a text means may have changed, or how it is answered."""
         self._texts.clear()
+        self._accesses.clear()
+        self._indexes.clear()
+        self._templates.forget()
 
     def asked(self, sql: str, catalog: Catalog) -> Question:
         """What a text asks."""
-        known = self._texts.get(sql)
-        if known is None:
-            return self._learnt(sql, bind_question(parse_query_text(sql), catalog))
-        self._texts.move_to_end(sql)
-        return known
+        return self.recalled(sql) or self._learnt(sql, bind_question(parse_query_text(sql), catalog))
+
+    def templated(self, sql: str, catalog: Catalog) -> Selection | None:
+        """What a text asks that differs in constants alone from others that were asked."""
+        return self._templates.selection(sql, lambda text: self.selection(bind_question(parse_query_text(text), catalog)))
 
     def bound(self, query: ParsedQuery, catalog: Catalog) -> Question:
         """The same of a statement among others."""
         return self._texts.get(query.source.sql) or self._learnt(query.source.sql, bind_question(query, catalog))
+
+    def recalled(self, sql: str) -> Question | None:
+        """What a text asks, if it was asked before."""
+        known = self._texts.get(sql)
+        if known is not None:
+            self._texts.move_to_end(sql)
+        return known
 
     def selection(self, question: Question) -> Selection | None:
         """The question as one about rows of a single view, if it is: then nothing need be planned, or made anew."""
         if question not in self._selections:
             self._selections[question] = selection_of(question)
         return self._selections[question]
+
+    def access(self, selection: Selection, catalog: Catalog) -> Access:
+        """How its rows are found, by the indexes that there are; `forget` forgets it, too."""
+        if selection not in self._accesses:
+            indexes = self._indexes.get(selection.view)
+            if indexes is None:
+                indexes = self._indexes[selection.view] = indexes_of(selection.view, catalog)
+            self._accesses[selection] = access_of(selection, indexes)
+        return self._accesses[selection]
 
     def answer(self, question: Question, relations: Mapping[str, Net], instant: int, *, is_empty: bool) -> pa.Table:
         """The rows of a question over what its relations hold, in its order; none before the first row of what it reads."""

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sash.database.access import Chooser
 from sash.database.answer import ordered
+from sash.deltas import Layout
 from sash.operators.filter.conditions import parted
-from sash.plan.nodes import Filter, Plan, Project, Scan, Top
+from sash.plan.nodes import Filter, Order, Plan, Project, Scan, Top
+from sash.plan.rules.conditions import conjuncts
 from sash.runtime.live import in_row_order, named
 from sash.scalar.evaluate import Failures, evaluate
 from sash.scalar.nodes import Call, Column, Expression
@@ -30,9 +33,36 @@ class Selection:
     """Rows of a view: those with some conditions true, then step by step, then the first ones of an order."""
 
     view: str
+    layout: Layout  # of the rows of the view
     conditions: tuple[Call, ...]
     steps: tuple[Step, ...]
+    filters: tuple[Expression, ...]  # all that is asked before any other step: the conditions, and what they are tied to by AND
     question: Question
+
+    def chooser(self) -> Chooser:
+        """Of the index that it is answered by."""
+        plan = self.question.plan
+        order = self._order_of_view() if isinstance(plan, Top) else None
+        first = plan.offset + plan.count if isinstance(plan, Top) and order else None
+        return Chooser(self.layout, self.filters, order or (), first)
+
+    def _order_of_view(self) -> list[Order] | None:
+        """ORDER BY in columns of the view, as far as they are; None if rows are left out between them."""
+        projections = [step for step in self.steps if isinstance(step, tuple)]
+        if len(projections) + bool(self._rest) < len(self.steps):
+            return None
+        order: list[Order] = []
+        for part in self.question.order:
+            column = _beneath(part.column, projections)
+            if column is None:
+                break
+            order.append(Order(column, part.is_descending, part.nulls_first))
+        return order
+
+    @property
+    def _rest(self) -> bool:
+        """Whether the first step is a part of the filters."""
+        return len(self.conditions) < len(self.filters)
 
     def answer(self, columns: Sequence[pa.Array]) -> pa.Table:
         """Of the columns of the rows for which the conditions are true."""
@@ -47,7 +77,6 @@ class Selection:
         if isinstance(plan, Top):
             rows = rows.slice(plan.offset, plan.count)
         return rows if len(shown) == rows.num_columns else rows.select(shown)
-
 
     def _in_order(self, columns: Sequence[pa.Array], schema: Schema) -> pa.Table:
         """Whatever the order is, equal rows are in that of the full row."""
@@ -73,11 +102,23 @@ def selection_of(question: Question) -> Selection | None:
         return None
     upwards = [part for part in reversed(chain) if not _is_identity(part)]
     conditions: Sequence[Call] = ()
+    filters: tuple[Expression, ...] = ()
     steps: list[Step] = [part.predicate if isinstance(part, Filter) else part.expressions for part in upwards]
     if upwards and isinstance(upwards[0], Filter):
         conditions, rest = parted(upwards[0].predicate)
+        filters = tuple(conjuncts(upwards[0].predicate))
         steps[0:1] = [] if rest is None else [rest]
-    return Selection(plan.name, tuple(conditions), tuple(steps), question)
+    return Selection(plan.name, Layout(plan.schema), tuple(conditions), tuple(steps), filters, question)
+
+
+def _beneath(column: int, projections: Sequence[tuple[Expression, ...]]) -> int | None:
+    """Which column of the first input one of the last output is, if it is one."""
+    for projection in reversed(projections):
+        expression = projection[column]
+        if not isinstance(expression, Column):
+            return None
+        column = expression.index
+    return column
 
 
 def _has_columns(plan: Plan) -> bool:

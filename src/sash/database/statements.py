@@ -15,9 +15,11 @@ from typing import Any
 import pyarrow as pa
 
 from sash.database.answer import Answer, Rows, in_order
+from sash.database.indexes import indexes_table
 from sash.database.options import check_expiry
 from sash.database.queries import Queries
 from sash.database.questions import Questions
+from sash.database.selection import Selection
 from sash.database.sinks import Sinks
 from sash.errors import SashError, choices
 from sash.plan.explain import explain_patterns
@@ -37,10 +39,12 @@ from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows, bind_chang
 from sash.sql.catalog import Catalog, SinkDefinition, ViewDefinition, kind_of
 from sash.sql.define import Definition, define
 from sash.sql.questions import Question
+from sash.sql.references import references
 from sash.sql.syntax.parse import parse_query_text, parse_statements
 from sash.sql.syntax.statements import (
     Advance,
     CreateAggregate,
+    CreateIndex,
     CreateSink,
     CreateStream,
     CreateView,
@@ -49,6 +53,7 @@ from sash.sql.syntax.statements import (
     Drop,
     Explain,
     Insert,
+    ParsedQuery,
     Query,
     Show,
     Statement,
@@ -78,6 +83,8 @@ class StatementExecutor(ABC):
 
     def _execute(self, sql: str) -> Rows | None:
         """Carry out statements, one after the other; what the last one gives, if it gives rows."""
+        if (answer := self._answer_known(sql)) is not None:
+            return answer
         if self._repeats_a_query(sql):
             return None
         result: Rows | None = None
@@ -119,6 +126,10 @@ class StatementExecutor(ABC):
         """What a SELECT gives now."""
 
     @abstractmethod
+    def _answer_known(self, sql: str) -> Answer | None:
+        """The same of a text that was asked before, perhaps with other constants, or that is like one; None: it must be read."""
+
+    @abstractmethod
     def _sink_created(self, sink: SinkDefinition) -> None:
         """A sink is in the catalog: write its view there, from now on or from the start on; an error if that cannot be."""
 
@@ -126,9 +137,17 @@ class StatementExecutor(ABC):
     def _sink_dropped(self, name: str) -> None:
         """A sink is not in the catalog any more: what it has written stays."""
 
+    @abstractmethod
+    def _indexes_changed(self) -> None:
+        """Indexes of views have come or gone in the catalog, or views that have some."""
+
     def _carry_out(self, statement: Statement) -> Rows | None:
         if isinstance(statement, CreateSink) or (isinstance(statement, Drop) and statement.kind == "SINK"):
             self._define_sink(statement)
+        elif isinstance(statement, CreateIndex) or (isinstance(statement, Drop) and statement.kind == "INDEX"):
+            self.questions.forget()
+            if define(statement, self.catalog):
+                self._indexes_changed()
         elif isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
             self._define(statement)
         elif isinstance(statement, Advance):
@@ -148,7 +167,7 @@ class StatementExecutor(ABC):
     def _define(self, statement: Definition) -> None:
         """A view that cannot be run is refused at once, and nothing is changed."""
         self.questions.forget()
-        views, macros = dict(self.catalog.views), dict(self.catalog.macros)
+        views, macros, indexes = dict(self.catalog.views), dict(self.catalog.macros), self.catalog.indexes
         if not define(statement, self.catalog):
             return
         if macros != self.catalog.macros:
@@ -161,8 +180,10 @@ class StatementExecutor(ABC):
             with within(statement.source.text), at(statement.name):
                 self._view_changed(old, new)
         except SashError:
-            self.catalog.views = views
+            self.catalog.views, self.catalog.indexes = views, indexes
             raise
+        if indexes:
+            self._indexes_changed()
         if old is not None:
             self.queries.forget(self.catalog)
         if isinstance(statement, CreateView) and new is not None and new.is_materialized and not statement.columns:
@@ -225,6 +246,22 @@ class StatementExecutor(ABC):
         how = explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)
         return f"{explain_patterns(choice.plan)}\n\n{how}" + (f"\n\n{shared}" if shared else "")
 
+    def _explain_query(self, query: ParsedQuery) -> str:
+        """As a view of it would be run; and, where it is about rows of one view, how they are found if it is asked now."""
+        plan = self._explain_plan(bind(query, self.catalog))
+        selection = None if query.emit is not None else self._selection(query)
+        if selection is None:
+            return plan
+        return f"{plan}\n\nasked now\n{self.questions.access(selection, self.catalog).text}"
+
+    def _selection(self, query: ParsedQuery) -> Selection | None:
+        if not {table.name.lower() for table in references(query.tree)} & {view.lower() for view in self.materialized()}:
+            return None
+        try:
+            return self.questions.selection(self.questions.bound(query, self.catalog))
+        except SashError:  # a view can be made of it, and it cannot be asked: of changes of a view, for one
+            return None
+
     @in_turn
     def planned(self, shards: int) -> Job:
         """All materialized views as a job."""
@@ -245,20 +282,22 @@ class StatementExecutor(ABC):
     def _explained(self, statement: Explain) -> str:
         subject = statement.subject
         if not isinstance(subject, Name):
-            return self._explain_plan(bind(subject, self.catalog))
+            return self._explain_query(subject)
         view = self._view(subject.text)
         return self.analyze(view.name) if statement.is_analyze else self._explain_plan(view.plan, view.name)
 
     def _explained_subject(self, subject: str) -> str:
         """Of a view by its name, or of the text of a query."""
         if subject.strip().lower() not in self.catalog.views and len(subject.split()) > 1:
-            return self._explain_plan(bind(parse_query_text(subject), self.catalog))
+            return self._explain_query(parse_query_text(subject))
         view = self._view(subject.strip())
         return self._explain_plan(view.plan, view.name)
 
     def _show(self, kind: str) -> pa.Table:
         if kind == "QUERIES":
             return self.queries.table(self.catalog, self.complete_since)
+        if kind == "INDEXES":
+            return indexes_table(self.catalog)
         if kind == "SINKS":
             return self.sinks.table()
         if kind == "VIEWS":

@@ -8,11 +8,12 @@ tags are of these: so the row that takes the place of another, right after it ha
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.bag import COUNT, give_back, take_node
+from sash.kernels.bag import COUNT, TOUCHED, give_back, take_node
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.hashing import HALF, mix, remove_entry, tag_of
 from sash.kernels.prefetching import look_ahead
 from sash.kernels.rows import copy_row
+from sash.kernels.view_index import touch
 
 _FACTOR = 0xD6E8FEB86659FD93 - 2**64  # odd, of 64 bits
 
@@ -45,10 +46,10 @@ def _find(rows: Int64s, i: int, tag: int, table: Int64s, nodes: Int64s) -> int:
 
 @kernel
 def add_to_answer(
-    rows: Int64s, weights: Int64s, tags: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s
+    rows: Int64s, weights: Int64s, tags: Int64s, registers: Int64s, table: Int64s, nodes: Int64s, free: Int64s, touched: Int64s
 ) -> None:
-    """Add rows with their weights; there is room for all of them."""
-    count, is_taken = rows.shape[1] + COUNT, False
+    """Add rows with their weights; there is room for all of them. For indexes, nodes that change are noted."""
+    count, is_taken, is_watched = rows.shape[1] + COUNT, False, len(touched) > 0
     for i in range(len(weights)):
         look_ahead(tags, i, table, nodes)
         if is_taken:
@@ -60,9 +61,13 @@ def add_to_answer(
             copy_row(rows, i, nodes, node)
             nodes[node, count] = weights[i]
             table[slot] = (tags[i] << 32) | (node + 1)
+            if is_watched:
+                touch(node, TOUCHED, registers, touched)
             continue
         node = (table[slot] & HALF) - 1
         nodes[node, count] += weights[i]
+        if is_watched and nodes[node, count] == 0:
+            touch(node, TOUCHED, registers, touched)
         has_heir = nodes[node, count] == 0 and i + 1 < len(weights) and tags[i + 1] == tags[i]
         if has_heir and table[_find(rows, i + 1, tags[i], table, nodes)] == 0:  # one that has a node already keeps it
             copy_row(rows, i + 1, nodes, node)

@@ -35,8 +35,8 @@ class KeyedNodes(NamedTuple):
     key_lanes: Line
 
 
-# Registers: nodes ever used, nodes on the free stack, nodes in the bag.
-USED, FREED, LIVE = 0, 1, 2
+# Registers: nodes ever used, nodes on the free stack, nodes in the bag; of an answer, nodes that its indexes have not looked at.
+USED, FREED, LIVE, TOUCHED = 0, 1, 2, 3
 # Lanes of a node after those of its row: how often it is there; in a bag of two sides, how often on the right one; in a keyed
 # bag, its neighbours.
 COUNT, OTHER, FOLLOWING, PREVIOUS = 0, 1, 1, 2

@@ -20,6 +20,7 @@ from sash.plan.streams import StreamSpec
 from sash.plan.times import Time
 from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
+from sash.runtime.access import Wanted
 from sash.runtime.asking import Found, answer_in
 from sash.runtime.change_log import Reader
 from sash.runtime.entrance import Came, Entrance
@@ -38,9 +39,9 @@ from sash.runtime.progress import Progress
 from sash.runtime.shard import Outcome, Shard
 from sash.runtime.subscribing import Wishes
 from sash.scalar.failures import Failures
-from sash.scalar.nodes import Call
 from sash.schema import BEGINNING, SECOND
 from sash.stores.arena import Arena
+from sash.stores.view_index import IndexShape
 
 Changes = dict[str, list[pa.RecordBatch]]
 
@@ -439,14 +440,22 @@ class EmbeddedHost:
                 found[name] = shown.kept.answer(self._look((name,), instant).get(shown.view.spec, []))
         return found, replace(together, now=instant)
 
-    def select(self, name: str, conditions: Sequence[Call]) -> tuple[list[pa.Array], Instants]:
-        """The columns of the rows of a view of which conditions on columns are true, in no order, and at which instant."""
+    def keep_indexes(self, shapes: Mapping[str, Iterable[IndexShape]]) -> None:
+        """Have these indexes of views, by their names, and no others; views with one answer have their indexes together."""
+        wanted: dict[Kept, list[IndexShape]] = {kept: [] for kept in self._kept.values()}
+        for name, shown in self.views.items():
+            wanted[shown.kept] += shapes.get(name, ())
+        for kept, every in wanted.items():
+            kept.keep_indexes(every)
+
+    def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]:
+        """The columns of the rows of a view that are wanted, in no order, and at which instant."""
         self._tidy()
         kept, instants = self.views[name].kept, self._together([name])
         if name not in self._ahead_lanes:
             more = self._ahead((name,), instants.now)
             self._ahead_lanes[name] = kept.ahead(more.get(self.views[name].view.spec, []))
-        return kept.select(conditions, self._ahead_lanes[name]), instants
+        return kept.select(wanted, self._ahead_lanes[name]), instants
 
     def _tidy(self) -> None:
         """Constants of questions become strings of the shard, and nobody holds them: now and then they are swept."""

@@ -8,7 +8,7 @@ So a step costs nothing here but to keep what it made; most answers are asked fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 
 from sash.deltas import Delta, Int64s
 from sash.planner.job import View
+from sash.runtime.access import Wanted
 from sash.runtime.change_log import ChangeLog, instants
 from sash.runtime.history_limit import History
 from sash.runtime.lane_changes import ChangeWriter, LaneChanges
 from sash.runtime.live import NO_LANES, Lanes, LiveView, Net, Shelf
 from sash.runtime.subscribing import Wishes, begun_with, not_kept
-from sash.scalar.nodes import Call
 from sash.schema import BEGINNING
+from sash.stores.view_index import IndexShape
 
 
 class Kept:
@@ -66,10 +67,14 @@ class Kept:
         """Changes that are looked at, for `select`; good until the next step."""
         return self._live.lanes(more)
 
-    def select(self, conditions: Sequence[Call], ahead: Lanes) -> list[pa.Array]:
-        """The columns of the rows of the answer of which conditions on columns are true, in no order."""
+    def keep_indexes(self, shapes: Iterable[IndexShape]) -> None:
+        """Have these indexes of the answer, and no others."""
+        self._live.keep_indexes(shapes)
+
+    def select(self, wanted: Wanted, ahead: Lanes) -> list[pa.Array]:
+        """The columns of the rows of the answer that are wanted, in no order."""
         self.changes.add_all()
-        return self._live.select(conditions, ahead)
+        return self._live.select(wanted, ahead)
 
     def _add_up(self, units: Delta) -> None:
         self._live.add_lanes(units.rows, units.weight)

@@ -12,16 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.deltas import Delta, Int64s, Layout, forever
-from sash.operators.filter.conditions import table
 from sash.operators.filter.kernels import TRUE, passing_rows
 from sash.operators.net_changes import NetChanges
+from sash.operators.orders import row_order
+from sash.runtime.access import ByKeys, BySpans, Wanted
 from sash.scalar.array_bytes import to_bytes
-from sash.scalar.nodes import Call, Literal
 from sash.schema import Schema
 from sash.stores.arena import Arena
 from sash.stores.bag import AnswerBag
 from sash.stores.interner import Interner
-from sash.stores.lanes import decode, encode, encode_column
+from sash.stores.lanes import decode, encode
+from sash.stores.view_index import HashIndex, IndexShape, TreeIndex, made
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 Lanes: TypeAlias = tuple[Int64s, Int64s]  # rows and their weights
@@ -93,13 +94,20 @@ class LiveView:
             encoded = [self._encoded(net) for net in more if net.num_rows]
         return _joined(encoded) if encoded else NO_LANES
 
-    def select(self, conditions: Sequence[Call], ahead: Lanes = NO_LANES) -> list[pa.Array]:
-        """The columns of the rows of which all conditions on columns are true (`operators/filter/conditions.py` says which can
-        be), in no order. Where they name the key, nothing else is touched."""
+    def keep_indexes(self, shapes: Iterable[IndexShape]) -> None:
+        """Have these indexes, by which `select` finds rows, and no others."""
+        orders = row_order(self._layout)
         with self._lock:
-            tests, key = table(conditions, self._layout, self._interner), self._key_in(conditions)
-            rows, weights = self._bag.rows() if key is None else self._bag.find(key)
-            found, counts = _passing(rows, weights, tests)
+            self._bag.keep_indexes(
+                shapes, lambda shape, scope: made(shape, self._bag, scope, self._layout, list(orders), self._interner)
+            )
+
+    def select(self, wanted: Wanted, ahead: Lanes = NO_LANES) -> list[pa.Array]:
+        """The columns of the rows that are wanted, in no order. Where an index, or the key of the answer, finds them, no other
+        rows are touched."""
+        with self._lock:
+            tests = wanted.tests.lines(self._interner)
+            found, counts = _passing(*self._candidates(wanted, int(np.sum(ahead[1] < 0))), tests)
             if len(ahead[1]):
                 more, signs = _passing(*ahead, tests)
                 if len(signs):
@@ -110,18 +118,19 @@ class LiveView:
                 found = found[counts > 0]
             return decode(np.ascontiguousarray(found), self._layout, self._interner)
 
-    def _key_in(self, conditions: Sequence[Call]) -> Int64s | None:
-        """A row with the key that conditions ask for, if they do."""
-        count = self._bag.key_columns
-        equal = {one.arguments[0].index: one.arguments[1] for one in conditions if one.function == "equal"}  # type: ignore[union-attr]
-        if count is None or any(place not in equal for place in range(count)):
-            return None
-        line = np.zeros((1, self._layout.width), np.int64)
-        for place in range(count):
-            constant = equal[place]
-            assert isinstance(constant, Literal)
-            encode_column(line, place, pa.array([constant.value], constant.type.arrow), self._layout, self._interner)
-        return line
+    def _candidates(self, wanted: Wanted, gone: int) -> Lanes:
+        """All rows that may be wanted, with their counts, if so many of them are about to go."""
+        access, bag = wanted.access, self._bag
+        if isinstance(access, ByKeys):
+            index = bag.index(access.shape)
+            assert isinstance(index, HashIndex)
+            return bag.at(index.find(access.lines.lanes(self._interner)))
+        if isinstance(access, BySpans):
+            index = bag.index(access.shape)
+            assert isinstance(index, TreeIndex)
+            return bag.at(index.between(access.ranks(index, self._interner, gone)))
+        key = wanted.key(bag.key_columns)
+        return bag.rows() if key is None else bag.find(key.lanes(self._interner))
 
     def _netted(self, rows: Int64s, weights: Int64s) -> Lanes:
         same = np.zeros(len(weights), np.int64)

@@ -1,4 +1,4 @@
-"""What is declared: streams, tables, views, sinks and aggregates, by names without case."""
+"""What is declared: streams, tables, views, sinks, indexes and aggregates, by names without case."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ class SinkDefinition:
 
 
 @dataclass(frozen=True)
+class IndexDefinition:
+    """By which columns rows of a materialized view are found, and whether in their order."""
+
+    name: str
+    view: str
+    columns: tuple[str, ...]
+    is_ordered: bool
+
+
+@dataclass(frozen=True)
 class Macro:
     """An aggregate that stands for an expression of others over its parameters."""
 
@@ -55,6 +65,7 @@ class Catalog:
         self.views: dict[str, ViewDefinition] = {}
         self.macros: dict[str, Macro] = {}
         self.sinks: dict[str, SinkDefinition] = {}
+        self.indexes: dict[str, IndexDefinition] = {}
         self.code: dict[str, UserFunction | UserAggregate] = {}  # of the user, in Python
 
     def find(self, name: str) -> StreamSpec | ViewDefinition | None:
@@ -74,6 +85,9 @@ class Catalog:
         tables = [spec.name for spec in self.streams.values() if (spec.changes_from or "").lower() == name.lower()]
         sinks = [f"{sink.name} (sink)" for sink in self.sinks.values() if sink.view.lower() == name.lower()]
         return [view.name for view in self.views.values() if name.lower() in view.reads] + tables + sinks
+
+    def indexes_of(self, view: str) -> list[IndexDefinition]:
+        return [index for index in self.indexes.values() if index.view.lower() == view.lower()]
 
     def add(self, entry: StreamSpec | ViewDefinition) -> None:
         """Register under a free name."""
@@ -97,6 +111,7 @@ class Catalog:
         self._check_unread(name)
         self.streams.pop(name.lower(), None)
         self.views.pop(name.lower(), None)
+        self.indexes = {key: index for key, index in self.indexes.items() if index.view.lower() != name.lower()}
 
     def _put(self, entry: StreamSpec | ViewDefinition) -> None:
         check_name(entry.name)

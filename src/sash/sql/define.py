@@ -11,14 +11,15 @@ from sash.scalar.build import function_names
 from sash.sql.bind import bind
 from sash.sql.bind.aggregate_functions import is_aggregate
 from sash.sql.bind.macro_body import check_macro
-from sash.sql.catalog import Catalog, Macro, SinkDefinition, ViewDefinition, kind_of
+from sash.sql.catalog import Catalog, IndexDefinition, Macro, SinkDefinition, ViewDefinition, kind_of
+from sash.sql.indexes import check_indexes_fit, create_index
 from sash.sql.macros import expand_macros
 from sash.sql.references import references
-from sash.sql.syntax.statements import CreateAggregate, CreateSink, CreateStream, CreateView, Drop
+from sash.sql.syntax.statements import CreateAggregate, CreateIndex, CreateSink, CreateStream, CreateView, Drop
 from sash.sql.syntax.text_positions import at, fault, within
 from sash.sql.table_changes import table_changes
 
-Definition = CreateStream | CreateView | CreateAggregate | CreateSink | Drop
+Definition = CreateStream | CreateView | CreateAggregate | CreateSink | CreateIndex | Drop
 
 
 def define(statement: Definition, catalog: Catalog) -> bool:
@@ -28,6 +29,8 @@ def define(statement: Definition, catalog: Catalog) -> bool:
             return _drop(statement, catalog)
         if isinstance(statement, CreateSink):
             return _create_sink(statement, catalog)
+        if isinstance(statement, CreateIndex):
+            return create_index(statement, catalog)
         if isinstance(statement, CreateAggregate):
             return _create_macro(statement, catalog)
         if statement.if_not_exists and catalog.find(statement.name.text) is not None:
@@ -48,6 +51,7 @@ def _create_view(statement: CreateView, catalog: Catalog) -> None:
     reads = frozenset(table.name.lower() for table in references(query.tree))
     view = ViewDefinition(statement.name.text, plan, query.source.sql, statement.is_materialized, reads, _history(statement))
     if statement.or_replace:
+        check_indexes_fit(view, catalog)
         catalog.replace(view)
     else:
         catalog.add(view)
@@ -79,8 +83,10 @@ def _create_macro(statement: CreateAggregate, catalog: Catalog) -> bool:
 
 
 def _drop(statement: Drop, catalog: Catalog) -> bool:
-    if statement.kind in ("AGGREGATE", "SINK"):
-        return _drop_from(catalog.macros if statement.kind == "AGGREGATE" else catalog.sinks, statement)
+    if statement.kind == "AGGREGATE":
+        return _drop_from(catalog.macros, statement)
+    if statement.kind in ("SINK", "INDEX"):
+        return _drop_from(catalog.sinks if statement.kind == "SINK" else catalog.indexes, statement)
     entry = catalog.find(statement.name.text)
     if entry is None and statement.if_exists:
         return False
@@ -110,10 +116,11 @@ def _create_sink(statement: CreateSink, catalog: Catalog) -> bool:
     return True
 
 
-def _drop_from(entries: dict[str, Macro] | dict[str, SinkDefinition], statement: Drop) -> bool:
-    """Aggregates and sinks, on which nothing depends: views that use an aggregate have taken its expression in."""
+def _drop_from(entries: dict[str, Macro] | dict[str, SinkDefinition] | dict[str, IndexDefinition], statement: Drop) -> bool:
+    """Aggregates, sinks and indexes, on which nothing depends: views that use an aggregate have taken its expression in."""
     found = entries.pop(statement.name.text.lower(), None)
     if found is None and not statement.if_exists:
         kind, known = statement.kind.lower(), choices(one.name for one in entries.values())
-        raise fault(statement.name, f'there is no {kind} "{statement.name}"', f"{kind}s are: {known}")
+        every = "indexes" if kind == "index" else f"{kind}s"
+        raise fault(statement.name, f'there is no {kind} "{statement.name}"', f"{every} are: {known}")
     return found is not None

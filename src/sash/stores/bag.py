@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
 from sash.deltas import Int64s, Layout
 from sash.kernels import bag as kernel
 from sash.kernels.answers import add_to_answer, tag_answers
+from sash.kernels.bag import TOUCHED
 from sash.kernels.bundles import Bundle
 from sash.kernels.hashing import HALF
 from sash.kernels.prefetching import tag_rows
+from sash.kernels.view_index import forget_touched
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
+from sash.stores.view_index import IndexShape, ViewIndex
 
 FIRST_ROOM = 64
+NOTHING_TOUCHED = np.empty((0, 2), np.int64)
 AT_ONCE = 1 << 12  # changes of an answer: most rows come and go soon
 
 
@@ -81,6 +87,52 @@ class AnswerBag(RowBag):
         has_less = key_columns is not None and 0 < key_columns < len(layout.schema)
         self._tagged = layout.lanes[key_columns] if has_less and key_columns is not None else self._width
         self.key_columns = key_columns if has_less else None  # by which rows can be found
+        self.count_lane = self._width + kernel.COUNT
+        self.registers[kernel.USED] = max(1, self.registers[kernel.USED])  # in an index, node 0 is nobody
+        self._watch, self._touched = scope.scope("watch"), NOTHING_TOUCHED
+        self._indexes: dict[IndexShape, ViewIndex] = {}
+
+    def reserve(self, extra: int) -> None:
+        super().reserve(extra + 1)
+        if self._indexes and len(self._touched) < len(self.nodes):
+            self._touched = self._watch.resize("touched", len(self.nodes))
+
+    def keep_indexes(self, shapes: Iterable[IndexShape], make: Callable[[IndexShape, Scope], ViewIndex]) -> None:
+        """Have these indexes from now on, and no others. A new one is filled with all that is there."""
+        wanted = frozenset(shapes)
+        if wanted == self._indexes.keys():
+            return
+        self._refresh()
+        for shape in [shape for shape in self._indexes if shape not in wanted]:
+            self._indexes.pop(shape).close()
+        new = [shape for shape in sorted(wanted, key=str) if shape not in self._indexes]
+        if new and not self._indexes:
+            self._touched = self._watch.array("touched", (len(self.nodes), 2))
+        every = np.flatnonzero(self.nodes[: self.registers[kernel.USED], self.count_lane])
+        for shape in new:
+            index = self._indexes[shape] = make(shape, self._scope.scope(f"index {shape.kind} {shape.columns}"))
+            index.refresh(np.ascontiguousarray(every[:, np.newaxis]), len(every))
+        if not self._indexes and len(self._touched):
+            self._watch.drop()
+            self._touched = NOTHING_TOUCHED
+
+    def index(self, shape: IndexShape) -> ViewIndex:
+        """One of them, as it is now."""
+        self._refresh()
+        return self._indexes[shape]
+
+    def at(self, nodes: Int64s) -> tuple[Int64s, Int64s]:
+        """The rows of some nodes, and their counts."""
+        found = self.nodes[nodes]
+        return np.ascontiguousarray(found[:, : self._width]), found[:, self.count_lane]
+
+    def _refresh(self) -> None:
+        count = int(self.registers[TOUCHED])
+        if count:
+            for index in self._indexes.values():
+                index.refresh(self._touched, count)
+            forget_touched(count, self._touched)
+            self.registers[TOUCHED] = 0
 
     def find(self, line: Int64s) -> tuple[Int64s, Int64s]:
         """The rows, and their counts, that may have the key of a row: all that have it, perhaps others too."""
@@ -90,15 +142,14 @@ class AnswerBag(RowBag):
             if entry >> 32 & HALF == tag:
                 places.append((entry & HALF) - 1)
             slot = (slot + 1) & last
-        nodes = self.nodes[places]
-        return np.ascontiguousarray(nodes[:, : self._width]), nodes[:, self._width + kernel.COUNT]
+        return self.at(np.array(places, np.int64))
 
     def add(self, rows: Int64s, weights: Int64s) -> None:
         """At most so many at a time that the bag, which makes room for all, need not be much larger than it will be."""
         for start in range(0, len(weights), AT_ONCE):
             part, counts = rows[start : start + AT_ONCE], weights[start : start + AT_ONCE]
             self.reserve(len(counts))
-            add_to_answer(part, counts, self.tags(part), self.registers, self.table, self.nodes, self.free)
+            add_to_answer(part, counts, self.tags(part), self.registers, self.table, self.nodes, self.free, self._touched)
 
     def tags(self, rows: Int64s) -> Int64s:
         tags = np.empty(len(rows), np.int64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ Holder = Callable[[], tuple[Int64s, Int64s]]  # rows, and the lanes of them that
 FIRST_CODES, FIRST_BYTES = 1024, 16384
 SWEEP_BYTES = 1 << 20  # fewer are not worth a look
 RECENT, SHORT = 1 << 14, 256  # strings of so many characters at most
+MOST_BYTES = 2**31 - 1  # of a column of strings
 CELL_BYTES = 8  # a look at so many codes that are held costs as much as so many bytes of new strings
 
 
@@ -85,18 +87,22 @@ class Interner:
 
     def decode(self, codes: Int64s) -> pa.Array:
         """The strings of codes; code 0 gives ''."""
-        return self._gathered(codes, pa.large_string()).cast(pa.string())
+        offsets, data = self._gathered(codes)
+        if len(data) > MOST_BYTES:
+            return _array(pa.large_string(), offsets, data).cast(pa.string())
+        return _array(pa.string(), offsets.astype(np.int32), data)
 
     def decode_bytes(self, codes: Int64s) -> pa.Array:
         """The same for what is no text."""
-        return self._gathered(codes, pa.large_binary())
+        return _array(pa.large_binary(), *self._gathered(codes))
 
-    def _gathered(self, codes: Int64s, type_: pa.DataType) -> pa.Array:
+    def _gathered(self, codes: Int64s) -> tuple[Int64s, npt.NDArray[np.uint8]]:
+        """Where the strings of codes begin, and their bytes."""
         offsets = np.zeros(len(codes) + 1, np.int64)
         np.cumsum(self.lengths[codes], out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
         strings.gather_strings(codes, self.starts, self.lengths, self.heap, offsets, data)
-        return pa.Array.from_buffers(type_, len(codes), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+        return offsets, data
 
     def hold(self, holder: Holder) -> None:
         """Ask this holder too, before anything is forgotten."""
@@ -185,6 +191,10 @@ class Interner:
             alive = np.ones(int(registers[strings.NEXT_CODE]), np.bool_)
             alive[self._free[: registers[strings.FREE_CODES]]] = False
             strings.rebuild_table(self._table, self._hashes, alive)
+
+
+def _array(type_: pa.DataType, offsets: npt.NDArray[np.signedinteger[Any]], data: npt.NDArray[np.uint8]) -> pa.Array:
+    return pa.Array.from_buffers(type_, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def string_buffers(array: pa.Array) -> tuple[Int64s, npt.NDArray[np.uint8]]:

@@ -50,6 +50,23 @@ def compared_texts(conditions: Iterable[Call], layout: Layout) -> list[int]:
     return [place for place, one in enumerate(conditions) if len(one.arguments) > 1 and one.arguments[1].type.is_interned]
 
 
+class ConditionTable:
+    """The table of some conditions that are tested again and again: what does not change is written once."""
+
+    def __init__(self, conditions: Sequence[Call], layout: Layout) -> None:
+        self._conditions, self._layout = conditions, layout
+        self._texts = compared_texts(conditions, layout)
+        self._lines: Int64s | None = None
+
+    def lines(self, interner: Interner) -> Int64s:
+        """As `table` gives them; texts have the codes that they have now."""
+        if self._lines is None:
+            self._lines = table(self._conditions, self._layout, interner)
+        for place in self._texts:
+            self._lines[place, kernel.LOW : kernel.HIGH + 1] = _rank(self._conditions[place].arguments[1], interner)
+        return self._lines
+
+
 def _on_a_column(condition: Expression) -> Call | None:
     """The condition with its column first, if it compares one with constants that are not NULL."""
     if not isinstance(condition, Call) or condition.function not in (*_TESTS, *_RANGES):
@@ -73,8 +90,13 @@ def _line(condition: Call, layout: Layout, interner: Interner) -> list[int]:
     return [test, *place, *(_range(condition.function, ranks) if ranks else NOTHING)]
 
 
-def _rank(constant: Literal, interner: Interner) -> int:
+def _rank(constant: Expression, interner: Interner) -> int:
     """An integer in the order of the values of its type."""
+    assert isinstance(constant, Literal)
+    if constant.type.kind is Kind.STRING:
+        return interner.code(str(constant.value))
+    if constant.type.kind in (Kind.BIGINT, Kind.INT) and isinstance(constant.value, int):
+        return constant.value
     layout = Layout(Schema((Field("constant", constant.type),)))
     lane = int(encode([pa.array([constant.value], constant.type.arrow)], layout, interner)[0, 0])
     return int(kernel.rank_double(lane)) if constant.type.kind is Kind.DOUBLE else lane

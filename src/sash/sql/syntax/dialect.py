@@ -18,6 +18,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sash.errors import SqlError
 from sash.sql.syntax.nesting import check_nesting
 from sash.sql.syntax.stream_syntax import give_window, is_in_parentheses, window_of
 from sash.sql.syntax.text_positions import Place, fault, mark
@@ -181,7 +182,9 @@ class Sash(Spark):
 
 def tokenize(text: str) -> list[Token]:
     if (half := _HALF_CHARACTER.search(text)) is not None:
-        raise fault(Place(half.start(), half.end()), "half of a character stands here", "decode the text as UTF-8")
+        start, end = half.span()
+        shown = _HALF_CHARACTER.sub("\ufffd", text)  # half a character cannot be printed
+        raise SqlError("half of a character stands here", "decode the text as UTF-8", sql=shown, start=start, end=end)
     try:
         return Sash().tokenize(text)
     except TokenError as error:

@@ -17,6 +17,7 @@ from sash.sql.syntax.dialect import parse_query, tokenize
 from sash.sql.syntax.durations import duration
 from sash.sql.syntax.statements import (
     Advance,
+    CreateIndex,
     CreateSink,
     CreateStream,
     CreateView,
@@ -104,9 +105,11 @@ class _Statement:
             return declarations.aggregate(self.cursor, self.source, or_replace)
         if not or_replace and self.cursor.accept("SINK"):
             return self._sink()
+        if not or_replace and self.cursor.accept("INDEX"):
+            return self._index()
         is_materialized = self.cursor.accept("MATERIALIZED")
         if not self.cursor.accept("VIEW"):
-            kinds = "VIEW or AGGREGATE" if or_replace else "STREAM, TABLE, VIEW, AGGREGATE or SINK"
+            kinds = "VIEW or AGGREGATE" if or_replace else "STREAM, TABLE, VIEW, AGGREGATE, SINK or INDEX"
             raise self.cursor.unexpected("VIEW" if is_materialized else kinds)
         return self._view(is_materialized, or_replace)
 
@@ -139,16 +142,27 @@ class _Statement:
         self.cursor.expect("FROM")
         view = self.cursor.name("the name of a view")
         self.cursor.expect("TO")
-        kind = self._one_of("POSTGRES")
+        kind = self._one_of("POSTGRES", "KAFKA")
         return CreateSink(self.source, name, view, kind, declarations.options(self.cursor), if_not_exists)
 
+    def _index(self) -> CreateIndex:
+        if_not_exists = self.cursor.accept("IF", "NOT", "EXISTS")
+        name = self.cursor.name("the name of an index")
+        self.cursor.expect("ON")
+        view = self.cursor.name("the name of a view")
+        columns = self._column_names()
+        if not columns:
+            raise self.cursor.unexpected("columns in parentheses")
+        kind = self._one_of("TREE", "HASH") if self.cursor.accept("USING") else "HASH"
+        return CreateIndex(self.source, name, view, columns, kind == "TREE", if_not_exists)
+
     def _drop(self) -> Drop:
-        kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE", "SINK")
+        kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE", "SINK", "INDEX")
         if_exists = self.cursor.accept("IF", "EXISTS")
         return Drop(self.source, kind, self.cursor.name("a name"), if_exists)
 
     def _show(self) -> Show:
-        return Show(self.source, self._one_of("STREAMS", "TABLES", "VIEWS", "SINKS", "QUERIES"))
+        return Show(self.source, self._one_of("STREAMS", "TABLES", "VIEWS", "SINKS", "INDEXES", "QUERIES"))
 
     def _describe(self) -> Describe:
         return Describe(self.source, self.cursor.name("the name of a stream, table or view"))

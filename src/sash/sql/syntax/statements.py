@@ -68,7 +68,7 @@ class CreateAggregate:
 
 @dataclass(frozen=True)
 class CreateSink:
-    """What a view is written to: `kind` is POSTGRES."""
+    """What a view is written to: `kind` is POSTGRES or KAFKA."""
 
     source: Source
     name: Name
@@ -79,8 +79,20 @@ class CreateSink:
 
 
 @dataclass(frozen=True)
+class CreateIndex:
+    """By which columns rows of a view are found, and whether in their order (USING TREE)."""
+
+    source: Source
+    name: Name
+    view: Name
+    columns: tuple[Name, ...]
+    is_ordered: bool
+    if_not_exists: bool
+
+
+@dataclass(frozen=True)
 class Drop:
-    """`kind` is STREAM, TABLE, VIEW, AGGREGATE or SINK."""
+    """`kind` is STREAM, TABLE, VIEW, AGGREGATE, SINK or INDEX."""
 
     source: Source
     kind: str
@@ -90,7 +102,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Show:
-    """`kind` is STREAMS, TABLES, VIEWS, SINKS or QUERIES."""
+    """`kind` is STREAMS, TABLES, VIEWS, SINKS, INDEXES or QUERIES."""
 
     source: Source
     kind: str
@@ -154,4 +166,5 @@ class Delete:
 
 
 Change = Insert | Update | Delete
-Statement = CreateStream | CreateView | CreateAggregate | CreateSink | Drop | Show | Describe | Explain | Query | Advance | Change
+Create = CreateStream | CreateView | CreateAggregate | CreateSink | CreateIndex
+Statement = Create | Drop | Show | Describe | Explain | Query | Advance | Change

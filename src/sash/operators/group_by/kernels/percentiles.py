@@ -7,7 +7,7 @@ values the result is the double nearest to  ((denominator - rest) * lower + rest
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.compiling import kernel
+from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import (
     CHUNK_BITS,
     INFINITY,
@@ -19,7 +19,7 @@ from sash.kernels.exact_sum import (
     add_exact,
     carry_limbs,
 )
-from sash.operators.group_by.kernels.ranks import SUM, find_rank
+from sash.operators.group_by.kernels.ranks import SUM, find_rank, find_two
 from sash.operators.group_by.kernels.ratios import ratio_to_double
 from sash.operators.group_by.kernels.rounding import EXACT_LIMBS, quotient_to_double, take_exact, take_limbs
 from sash.operators.group_by.kernels.value_nodes import value_of
@@ -54,10 +54,13 @@ def continuous(
     denominator = calls[call, CALL_DENOMINATOR]
     spot = calls[call, CALL_NUMERATOR] * (nodes[root, SUM] - 1)
     rank, rest = spot // denominator, spot % denominator
-    low, high = value_of(nodes, find_rank(nodes, root, rank), sets)
-    next_low, next_high = low, high
     if rest:
-        next_low, next_high = value_of(nodes, find_rank(nodes, root, rank + 1), sets)
+        node, after = find_two(nodes, root, rank)
+    else:
+        node = find_rank(nodes, root, rank)
+        after = node
+    low, high = value_of(nodes, node, sets)
+    next_low, next_high = value_of(nodes, after, sets) if after != node else (low, high)
     if sets[calls[call, CALL_PART], SET_ORDER] == BY_DOUBLE:
         return _between_doubles(low, next_low, rest, denominator, spare, limbs)
     for cell in range(3):
@@ -74,6 +77,8 @@ def _between_doubles(lower: int, upper: int, rest: int, denominator: int, spare:
     """`upper` does not come before `lower`, and NaN comes last."""
     if lower == upper:
         return lower
+    if _are_near(lower, upper, denominator):
+        return between_near(lower, upper, rest, denominator)
     if upper == NAN or (lower == INFINITY | SIGN and upper == INFINITY):
         return NAN
     if upper == INFINITY or lower == INFINITY | SIGN:
@@ -90,6 +95,37 @@ def _between_doubles(lower: int, upper: int, rest: int, denominator: int, spare:
     is_negative = take_limbs(spare, 0, _LIMBS, length, limbs)
     bits = quotient_to_double(limbs, length + 1, LOWEST + LIMB_BITS * base, denominator)
     return bits | SIGN if is_negative and bits else bits
+
+
+@inlined
+def _are_near(lower: int, upper: int, denominator: int) -> bool:
+    """Whether both are normal numbers of one sign, and of magnitudes so near that their weighted sum has less than 63 bits."""
+    first, second = lower >> 52 & 0x7FF, upper >> 52 & 0x7FF
+    is_normal = 0 < first < 0x7FF and 0 < second < 0x7FF and lower ^ upper >= 0
+    return is_normal and abs(first - second) < 10 and denominator << abs(first - second) < 1 << 10
+
+
+@kernel
+def between_near(lower: int, upper: int, rest: int, denominator: int) -> int:
+    """The same of numbers that are near, as most neighbours are: in one integer, rounded to the nearest, ties to even."""
+    first, second = lower >> 52 & 0x7FF, upper >> 52 & 0x7FF
+    exponent = min(first, second)
+    total = (denominator - rest) * (_mantissa(lower) << first - exponent) + rest * (_mantissa(upper) << second - exponent)
+    whole = total // denominator
+    left, shift = total - whole * denominator, 0
+    while whole >> 53 + shift:
+        shift += 1
+    mantissa = whole >> shift
+    # What is cut off, and half of the last bit, both in parts of the denominator.
+    cut, half = (whole - (mantissa << shift)) * denominator + left, denominator << shift
+    if 2 * cut > half or (2 * cut == half and mantissa & 1):
+        mantissa += 1
+    return mantissa + (exponent + shift - 1 << 52) | lower & SIGN
+
+
+@inlined
+def _mantissa(bits: int) -> int:
+    return bits & (1 << 52) - 1 | 1 << 52
 
 
 @kernel

@@ -44,6 +44,26 @@ def find_rank(nodes: Int64s, root: int, rank: int) -> int:
 
 
 @kernel
+def find_two(nodes: Int64s, root: int, rank: int) -> tuple[int, int]:
+    """The node of the row of that rank, and that of the row after it; the caller knows that there are both."""
+    node, after = root, 0
+    while True:
+        left, right = nodes[node, LEFT], nodes[node, RIGHT]
+        stop = nodes[node, SUM] - nodes[right, SUM]
+        if rank < nodes[left, SUM]:
+            node, after = left, node
+        elif rank + 1 < stop:
+            return node, node
+        elif rank < stop:
+            while right:  # whatever follows begins below it, if there is anything
+                after, right = right, nodes[right, LEFT]
+            return node, after
+        else:
+            rank -= stop
+            node = right
+
+
+@kernel
 def settle_rank(
     nodes: Int64s, beside: Int64s, root: int, node: int, sets: Int64s, starts: Int64s, lengths: Int64s, heap: Bytes
 ) -> tuple[int, bool]:

@@ -1,0 +1,63 @@
+"""Indexes of views: which ones there are, and by which of them a question is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sash.database.selection import Selection
+from sash.runtime.access import Wanted
+from sash.sql.catalog import Catalog, IndexDefinition
+from sash.sql.indexes import column_places
+from sash.stores.view_index import IndexShape
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """How the rows of a selection are found, also in words."""
+
+    wanted: Wanted
+    text: str
+
+
+def shape_of(index: IndexDefinition, catalog: Catalog) -> IndexShape:
+    return IndexShape(column_places(index, catalog.views[index.view.lower()].plan.schema), index.is_ordered)
+
+
+def shapes_of(catalog: Catalog) -> dict[str, list[IndexShape]]:
+    """The indexes of every view that has some."""
+    found: dict[str, list[IndexShape]] = {}
+    for index in catalog.indexes.values():
+        found.setdefault(index.view, []).append(shape_of(index, catalog))
+    return found
+
+
+def indexes_of(view: str, catalog: Catalog) -> Mapping[IndexShape, IndexDefinition]:
+    return {shape_of(index, catalog): index for index in catalog.indexes_of(view)}
+
+
+def access_of(selection: Selection, indexes: Mapping[IndexShape, IndexDefinition]) -> Access:
+    """By the best index; where none serves, and rows are not told apart by what is asked for, all rows are read."""
+    choice = selection.chooser().choose(indexes)
+    wanted = Wanted(selection.layout, selection.conditions, None if choice is None else choice.access, frozenset(indexes))
+    if choice is not None:
+        index = indexes[choice.access.shape]
+        columns = ", ".join(index.columns)
+        return Access(wanted, f"index {index.name} of {index.view}, {choice.access.shape.kind} ({columns}): {choice.reason}")
+    why = "no index of it serves" if indexes else "it has no index"
+    return Access(wanted, f"all rows of {selection.view}: {why}")
+
+
+def indexes_table(catalog: Catalog) -> pa.Table:
+    """What SHOW INDEXES shows."""
+    found = list(catalog.indexes.values())
+    return pa.table(
+        {
+            "name": pa.array([index.name for index in found], pa.string()),
+            "view": pa.array([index.view for index in found], pa.string()),
+            "columns": pa.array([", ".join(index.columns) for index in found], pa.string()),
+            "using": pa.array(["TREE" if index.is_ordered else "HASH" for index in found], pa.string()),
+        }
+    )

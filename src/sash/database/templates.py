@@ -1,0 +1,137 @@
+"""Questions that differ in constants alone are parsed and bound once.
+
+    SELECT * FROM v WHERE k = 1234      template   SELECT * FROM v WHERE k = ?        constants   1234
+    SELECT * FROM v WHERE k = 77                   the same                                       77
+
+A template is made by binding its text with constants that nobody writes. It serves if each of them is found in the plan just
+once, where a column is compared with it, and the column is of a type for which any constant of that kind is bound alike. Whatever
+else is asked is bound as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from sash.database.selection import Selection
+from sash.errors import SashError
+from sash.scalar.nodes import Call, Column, Literal
+from sash.schema import Kind
+
+MOST = 256  # templates that are known
+# After a sign of comparison: a whole number that every numeric type holds, or a text without quotes and backslashes.
+_CONSTANT = re.compile(r"""(?<=[=<>])(\s*)(?:(-?[0-9]{1,9}|\(-[0-9]{1,9}\))(?![\w.'])|'([^'\\]*)'(?!'))""")
+_NUMBER, _TEXT = 918_273_000, "a constant that nobody writes "
+_KINDS = {int: (Kind.BIGINT, Kind.INT, Kind.DOUBLE), str: (Kind.STRING,)}
+
+Constant = int | str
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A selection whose conditions at some places compare with the constants of a text, one by one."""
+
+    selection: Selection
+    places: tuple[int, ...]
+
+    def filled(self, constants: Sequence[Constant]) -> Selection:
+        """The selection that the text with these constants is."""
+        old = self.selection
+        conditions = list(old.conditions)
+        for place, constant in zip(self.places, constants, strict=True):
+            conditions[place] = _with_constant(conditions[place], constant)
+        return replace(old, conditions=tuple(conditions), filters=(*conditions, *old.filters[len(conditions) :]))
+
+
+class Templates:
+    """Those that were met, by their texts; None: such texts are bound one by one."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Template | None] = OrderedDict()
+        self._met: OrderedDict[str, None] = OrderedDict()  # once; what is asked only once needs no template
+
+    def forget(self) -> None:
+        self._known.clear()
+        self._met.clear()
+
+    def selection(self, sql: str, bind: Callable[[str], Selection | None]) -> Selection | None:
+        """What a text asks, if it is one of a template; `bind` says it of any text."""
+        constants: list[Constant] = []
+        text = _CONSTANT.sub(lambda found: found[1] + _kept(found, constants), sql)
+        if not constants:
+            return None
+        if text not in self._known and not self._is_met(text):
+            return None
+        if text not in self._known:
+            _put(self._known, text, _template(sql, constants, bind))
+        template = self._known[text]
+        return None if template is None else template.filled(constants)
+
+    def _is_met(self, text: str) -> bool:
+        if text in self._met:
+            return True
+        _put(self._met, text, None)
+        return False
+
+
+def _put(entries: OrderedDict[str, Value], text: str, value: Value) -> None:
+    entries[text] = value
+    if len(entries) > MOST:
+        entries.popitem(last=False)
+
+
+def _kept(found: re.Match[str], constants: list[Constant]) -> str:
+    """What stands in a template in place of a constant: which kind it is of."""
+    if found[2] is None:
+        constants.append(found[3])
+        return "?text"
+    constants.append(int(found[2].strip("()")))
+    return "?below" if "-" in found[2] else "?number"
+
+
+def _template(sql: str, constants: Sequence[Constant], bind: Callable[[str], Selection | None]) -> Template | None:
+    strange = [_strange(place, constant) for place, constant in enumerate(constants)]
+    written = iter(strange)
+    text = _CONSTANT.sub(lambda found: found[1] + _written(next(written)), sql)
+    try:
+        selection = bind(text)
+    except SashError:
+        return None
+    if selection is None:
+        return None
+    said = repr(selection.question)
+    if any(said.count(str(abs(one)) if isinstance(one, int) else one) != 1 for one in strange):
+        return None
+    places = [_place(selection.conditions, constant) for constant in strange]
+    found = tuple(place for place in places if place is not None)
+    return Template(selection, found) if len(found) == len(strange) else None
+
+
+def _strange(place: int, constant: Constant) -> Constant:
+    if isinstance(constant, str):
+        return f"{_TEXT}{place}."
+    return -(_NUMBER + place) if constant < 0 else _NUMBER + place
+
+
+def _written(constant: Constant) -> str:
+    return str(constant) if isinstance(constant, int) else f"'{constant}'"
+
+
+def _place(conditions: Sequence[Call], constant: Constant) -> int | None:
+    """Which condition compares a column with this constant, if any constant of its kind can stand there."""
+    for place, condition in enumerate(conditions):
+        column, *others = condition.arguments
+        literal = others[0] if len(others) == 1 else None
+        if isinstance(column, Column) and isinstance(literal, Literal) and literal.value == constant:
+            return place if literal.type == column.type and column.type.kind in _KINDS[type(constant)] else None
+    return None
+
+
+def _with_constant(condition: Call, constant: Constant) -> Call:
+    column = condition.arguments[0]
+    value = float(constant) if column.type.kind is Kind.DOUBLE else constant
+    return replace(condition, arguments=(column, Literal(value, column.type)))

@@ -1,0 +1,138 @@
+"""How a question finds rows of an answer: by an index, or by the key that tells rows apart, or by a look at all of them.
+
+    ByKeys     k = 7 AND g IN ('a', 'b')        lines with the values that rows may have, for an index by hash
+    BySpans    k = 7 AND v > 3                  bounds of the first columns of an ordered index
+               ORDER BY v DESC LIMIT 10         and how many of the first rows between them are wanted
+
+What is found is tested for the conditions, so an access may find more than is asked for, and never less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sash.deltas import Int64s, Layout
+from sash.operators.filter.conditions import ConditionTable
+from sash.scalar.nodes import Call, Column, Literal
+from sash.schema import Kind
+from sash.stores.interner import Interner
+from sash.stores.lanes import encode_column
+from sash.stores.view_index import IndexShape, Ranks, TreeIndex
+
+Value = Literal | None  # None: NULL
+
+
+class Lines:
+    """Rows that have values in some columns, and nothing in the others; texts have the codes of the moment."""
+
+    def __init__(self, layout: Layout, columns: Sequence[int], rows: Sequence[Sequence[Value]]) -> None:
+        self._layout, self._lines = layout, np.zeros((len(rows), layout.width), np.int64)
+        self._texts: list[tuple[int, int, str]] = []  # row, lane, text
+        self._fixed: dict[int, pa.Array] = {}  # columns, until they are written
+        self._coded: dict[int, pa.Array] = {}  # columns that are written anew every time
+        for place, column in enumerate(columns):
+            self._put(column, [row[place] for row in rows])
+
+    def _put(self, column: int, values: Sequence[Value]) -> None:
+        type_, (mask, bit) = self._layout.schema.types[column], self._layout.mask(column)
+        for row, value in enumerate(values):
+            if value is None:
+                self._lines[row, mask] |= 1 << bit
+            elif type_.kind is Kind.STRING:
+                self._texts.append((row, self._layout.lanes[column], str(value.value)))
+        if type_.kind is not Kind.STRING:
+            columns = self._coded if type_.is_interned else self._fixed
+            columns[column] = pa.array([None if value is None else value.value for value in values], type_.arrow)
+
+    def lanes(self, interner: Interner) -> Int64s:
+        for column, array in (*self._fixed.items(), *self._coded.items()):
+            encode_column(self._lines, column, array, self._layout, interner)
+        self._fixed = {}
+        for row, lane, text in self._texts:
+            self._lines[row, lane] = interner.code(text)
+        return self._lines
+
+
+@dataclass(frozen=True, eq=False)
+class ByKeys:
+    """Rows with the values of one of these lines."""
+
+    shape: IndexShape
+    lines: Lines
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """Where a span begins or ends: before or after the rows that are equal to a line in so many first columns."""
+
+    line: Lines
+    columns: int
+    is_after: bool
+
+    def rank(self, index: TreeIndex, interner: Interner) -> int:
+        return index.rank(self.line.lanes(interner), self.columns, with_equal=self.is_after)
+
+
+Span = tuple[Bound, Bound]
+
+
+@dataclass(frozen=True)
+class First:
+    """So many first rows, and all that are equal to the last of them in so many columns of the index."""
+
+    count: int
+    columns: int
+    is_descending: bool
+
+
+@dataclass(frozen=True, eq=False)
+class BySpans:
+    """Rows of spans; where only the first are wanted, spans are in the order in which they are read, and no two overlap."""
+
+    shape: IndexShape
+    spans: tuple[Span, ...]
+    first: First | None = None
+
+    def ranks(self, index: TreeIndex, interner: Interner, more: int) -> list[Ranks]:
+        """Which nodes of an index are wanted, if so many of the first ones may have gone."""
+        every = [(low.rank(index, interner), high.rank(index, interner)) for low, high in self.spans]
+        if self.first is None:
+            return every
+        left, found = self.first.count + more, list[Ranks]()
+        for ranks in every:
+            narrow = index.last if self.first.is_descending else index.first
+            low, high = narrow(ranks, left, self.first.columns) if ranks[0] < ranks[1] and left > 0 else (0, 0)
+            found.append((low, high))
+            left -= high - low
+        return found
+
+
+class Wanted:
+    """The rows of an answer of which conditions on columns are true (`operators/filter/conditions.py` says which can be), and how
+    they are found: without an access, by the key of the answer if they name it, else by a look at all rows."""
+
+    def __init__(
+        self, layout: Layout, conditions: Sequence[Call], access: ByKeys | BySpans | None = None,
+        indexes: frozenset[IndexShape] = frozenset(),
+    ) -> None:
+        """`indexes` are all that the view has."""
+        self.tests = ConditionTable(conditions, layout)
+        self.access, self.indexes = access, indexes
+        self._layout = layout
+        self._equal: dict[int, Literal] = {}
+        for one in conditions:
+            if one.function == "equal" and isinstance(one.arguments[0], Column) and isinstance(one.arguments[1], Literal):
+                self._equal[one.arguments[0].index] = one.arguments[1]
+        self._keys: dict[int, Lines] = {}
+
+    def key(self, columns: int | None) -> Lines | None:
+        """A line with the values that so many first columns must have, if the conditions say so."""
+        if columns is None or any(place not in self._equal for place in range(columns)):
+            return None
+        if columns not in self._keys:
+            self._keys[columns] = Lines(self._layout, range(columns), [[self._equal[place] for place in range(columns)]])
+        return self._keys[columns]

@@ -1,0 +1,116 @@
+"""Questions that differ in constants alone are bound once, and mean what each of them means by itself; db.prepare."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import sash
+from sash.database import questions
+from sash.database.database import Database
+
+JOB = """
+    CREATE STREAM s (ts TIMESTAMP, k BIGINT, i INT, g STRING, v DOUBLE, d DECIMAL(9, 2), b BOOLEAN, day DATE) TIMESTAMP BY ts;
+    CREATE MATERIALIZED VIEW p AS SELECT * FROM s [RANGE 1 HOUR];
+    CREATE INDEX by_k ON p (k); CREATE INDEX by_g ON p (g, k) USING TREE;
+"""
+ROWS = [
+    (datetime(2026, 1, 1, 12, 0, n % 60), n % 9 - 4, n % 5 - 2, f"g{n % 4}" if n % 11 else None, n % 6 - 3.0, Decimal(n % 5), n % 2 == 0,
+     date(2026, 1, 1 + n % 3))
+    for n in range(60)
+]  # fmt: skip
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    with sash.connect() as db:
+        db.execute(JOB)
+        db.push("s", ROWS)
+        yield db
+
+
+@pytest.fixture
+def bound(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are bound."""
+    texts: list[str] = []
+    bind = questions.bind_question
+
+    def counted(query: Any, catalog: Any) -> Any:
+        texts.append(query.source.sql)
+        return bind(query, catalog)
+
+    monkeypatch.setattr(questions, "bind_question", counted)
+    return texts
+
+
+def anew(sql: str) -> list[dict[str, object]]:
+    """The answer of a database that has never been asked."""
+    with sash.connect() as db:
+        db.execute(JOB)
+        db.push("s", ROWS)
+        return db.query(sql).to_pylist()
+
+
+TEXTS = [
+    "SELECT * FROM p WHERE k = {n}", "SELECT k, v FROM p WHERE v > {n} AND i <= {n} ORDER BY k LIMIT 5", "SELECT * FROM p WHERE g = '{t}'",
+    "SELECT d FROM p WHERE d = {n}", "SELECT k = {n} AS same FROM p WHERE k > {n}", "SELECT * FROM p WHERE g = '{t}' AND k >= {n}",
+    "SELECT COUNT(*) AS n FROM p WHERE k = {n}", "SELECT k FROM p WHERE g IN ('= {n}', '{t}')", "SELECT k FROM p WHERE k<={n}-- = {n}\n",
+    "SELECT k FROM p WHERE i = {n} OR k = {n}", "SELECT k, 'x= {n}' AS x FROM p WHERE k <> {n}", "SELECT k FROM p WHERE v = {n}.5",
+    "SELECT * FROM p WHERE g > '{t}'", "SELECT k FROM p WHERE {n} = k", "SELECT k AS `a= {n}` FROM p WHERE k = {n}",
+    "SELECT * FROM p WHERE g = {n}", "SELECT * FROM p WHERE day = '2026-01-0{m}'", "SELECT k FROM p WHERE k = {n} AND k = {m}",
+]  # fmt: skip
+
+
+def test_texts_with_other_constants_mean_what_they_mean_alone(db: Database) -> None:
+    chance = random.Random(1)
+    for text in TEXTS:
+        for number in (3, 0, -2, 2):
+            asked = text.format(n=number, t=chance.choice(["g1", "", "g 3", "é", "''g''"]), m=chance.randint(1, 3))
+            found = db.query(asked).to_pylist()
+            assert found == db.query(asked).to_pylist() == anew(asked), asked
+
+
+def test_the_third_question_of_a_kind_is_not_bound(db: Database, bound: list[str]) -> None:
+    for number in range(50):
+        assert len(db.query(f"SELECT * FROM p WHERE k = {number % 5} AND g = 'g{number % 3}'")) == len(
+            [row for row in ROWS if row[1] == number % 5 and row[3] == f"g{number % 3}"]
+        )
+    assert len(bound) == 2  # the first text, and the template
+    assert len(db.execute("SELECT * FROM p WHERE k = 77 AND g = 'none'") or ()) == 0
+    assert len(bound) == 2
+
+
+def test_what_is_declared_anew_is_bound_anew(db: Database) -> None:
+    for number in range(4):
+        db.query(f"SELECT * FROM p WHERE k = {number}")
+    db.execute("DROP VIEW p; CREATE MATERIALIZED VIEW p AS SELECT k FROM s [ROWS 1]")
+    assert db.query("SELECT * FROM p WHERE k = 9").columns == ["k"]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("k", [3, -2, 2**62, None]), ("i", [1, -1]), ("g", ["g1", "it's", "a\\b", "? = 5 -- '", ""]), ("v", [1.0, -3, float("nan")]),
+        ("d", [Decimal("3.00"), 2]), ("b", [True, False]), ("day", [date(2026, 1, 2)]), ("ts", [datetime(2026, 1, 1, 12, 0, 7)]),
+    ],
+)  # fmt: skip
+def test_values_are_given_to_a_prepared_question(db: Database, column: str, values: list[object]) -> None:
+    place = ["ts", "k", "i", "g", "v", "d", "b", "day"].index(column)
+    prepared = db.prepare(f"SELECT '?' AS mark FROM p WHERE {column} = ? -- ?")
+    for value in [*values, *values]:
+        assert len(prepared.query(value)) == sum(row[place] == value for row in ROWS)
+
+
+def test_a_prepared_question_takes_as_many_values_as_it_has_places(db: Database) -> None:
+    prepared = db.prepare("SELECT k FROM p WHERE k > ? AND g = ? LIMIT 1")
+    assert prepared.query(1, "g1").to_pylist() == [{"k": 3}]
+    for values in [(), (1,), (1, "g", 2)]:
+        with pytest.raises(sash.SashError, match=f"the question has 2 places for values, and {len(values)} came; give one for each"):
+            prepared.query(*values)
+    with pytest.raises(sash.SashError, match="values of the type object cannot be given"):
+        prepared.query(1, object())

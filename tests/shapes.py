@@ -6,9 +6,15 @@ The streams are small and nasty: NULLs, duplicates, equal timestamps, rows out o
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
+
+import pytest
+
+from sash.testing.oracle import Oracle
 
 STREAMS = """
 CREATE STREAM bids (ts TIMESTAMP, auction INT, bidder STRING, price DOUBLE, tag STRING) TIMESTAMP BY ts;
@@ -292,3 +298,15 @@ INPUTS = {
     "empty": {"bids": [], "asks": [], "quiet": [], "sellers": []},
     "one": {**make_rows(2, 1), "quiet": []},
 }
+
+
+@cache
+def recomputed(shape: Shape, name: str) -> Oracle:
+    """What DuckDB says of a shape over an input, for all laws that ask for it in this process."""
+    return Oracle(STREAMS + shape.sql, INPUTS[name])
+
+
+def in_one_process(shapes: Sequence[Shape]) -> pytest.MarkDecorator:
+    """Test every shape, with the other tests of it that are marked so in the same process: what is recomputed is shared."""
+    values = [pytest.param(shape, marks=pytest.mark.xdist_group(f"the shape {shape.name}")) for shape in shapes]
+    return pytest.mark.parametrize("shape", values, ids=[shape.name for shape in shapes])

@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 from datetime import datetime, timedelta
 
-import pytest
 from playing import Way, pushes
 
 import sash
 from sash.testing.comparing import same_rows
-from sash.testing.oracle import Oracle
-from shapes import INPUTS, SHAPES, STREAMS, Shape
+from shapes import INPUTS, SHAPES, STREAMS, Shape, in_one_process, recomputed
 
 ASKED = [shape for shape in SHAPES if "EMIT EVERY" not in shape.sql]  # there, changes come at the ends of periods
 A_MOMENT = 1_000  # microseconds: DuckDB rounds to milliseconds where a query asks for them
@@ -21,11 +19,11 @@ def plain(row: dict[str, object]) -> tuple[object, ...]:
     return tuple(tuple(value) if isinstance(value, list) else value for value in row.values())
 
 
-@pytest.mark.parametrize("shape", ASKED, ids=lambda shape: shape.name)
+@in_one_process(ASKED)
 def test_as_of_any_instant_is_what_duckdb_computes_for_it(shape: Shape) -> None:
     chance = random.Random(shape.name)
-    for rows in INPUTS.values():
-        oracle = Oracle(STREAMS + shape.sql, rows)
+    for given, rows in INPUTS.items():
+        oracle = recomputed(shape, given)
         db = sash.connect(history="all")
         db.execute(STREAMS + shape.sql)
         for name, part in pushes(db, rows, Way(5, 1)):

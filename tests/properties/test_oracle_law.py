@@ -10,7 +10,7 @@ import sash
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow
-from shapes import EPOCH, INPUTS, SHAPES, STREAMS, Shape, make_rows
+from shapes import EPOCH, INPUTS, SHAPES, STREAMS, Shape, in_one_process, make_rows, recomputed
 
 ORDER = ("sellers", "bids", "asks", "quiet")
 
@@ -28,10 +28,10 @@ def embedded_changelog(shape: Shape, rows: dict[str, list[tuple[object, ...]]], 
     return from_arrow(db.changes(shape.name))
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@in_one_process(SHAPES)
 def test_changelog_is_the_recomputed_one(shape: Shape) -> None:
-    for rows in INPUTS.values():
-        expected = Oracle(STREAMS + shape.sql, rows).changelog(shape.name)
+    for given, rows in INPUTS.items():
+        expected = recomputed(shape, given).changelog(shape.name)
         for size in (1, 7, 1000):
             assert_same(expected, embedded_changelog(shape, rows, size))
 

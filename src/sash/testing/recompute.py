@@ -8,8 +8,10 @@ Nothing here is incremental and nothing is shared with the engine: an error woul
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -151,23 +153,35 @@ class Recomputed:
 
 
 class Duck:
-    """A DuckDB connection that runs queries over the tables input_0, input_1, …"""
+    """A connection to DuckDB that runs queries over the tables input_0, input_1, …, which no other connection sees."""
 
     def __init__(self) -> None:
-        import duckdb  # an extra of this package, so only where it is used
-
-        self._connection = duckdb.connect()
-        known = {name for (name,) in self._connection.execute("SELECT name FROM duckdb_settings()").fetchall()}
-        for name, value in SETTINGS.items():
-            if name in known:
-                self._connection.execute(f"SET {name} = '{value}'")
-        for macro in (*oracle_aggregates.MACROS, *oracle_time_windows.MACROS):
-            self._connection.execute(macro)
+        self._connection = _database(os.getpid()).cursor()
+        for name, value in _settings(os.getpid()):
+            self._connection.execute(f"SET {name} = '{value}'")
 
     def run(self, text: str, tables: Iterable[pa.Table]) -> list[tuple[Any, ...]]:
         for place, table in enumerate(tables):
             self._connection.register(f"input_{place}", table)
         return list(self._connection.execute(text).fetchall())
+
+
+@cache
+def _database(process: int) -> Any:
+    """One for all oracles of a process: to make one takes longer than most queries. A process that was forked has its own."""
+    import duckdb  # an extra of this package, so only where it is used
+
+    database = duckdb.connect()
+    for macro in (*oracle_aggregates.MACROS, *oracle_time_windows.MACROS):
+        database.execute(macro)
+    return database
+
+
+@cache
+def _settings(process: int) -> tuple[tuple[str, str], ...]:
+    """Those that this version has. They are a connection's own."""
+    known = {name for (name,) in _database(process).execute("SELECT name FROM duckdb_settings()").fetchall()}
+    return tuple((name, value) for name, value in SETTINGS.items() if name in known)
 
 
 def _times(table: pa.Table) -> set[int]:

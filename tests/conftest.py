@@ -19,23 +19,28 @@ settings.register_profile("sash", deadline=None, derandomize=True, suppress_heal
 settings.load_profile("sash")
 
 
-LAWS = ("properties", "cases", "damage", "simulation", "fuzz")  # folders of tests that play many queries or many inputs
+LAWS = ("properties", "cases", "damage", "simulation", "fuzz", "benchmarks")  # folders of tests that play many queries or many inputs
+LANES = ("spark", "laws", "fast")  # in the order in which they begin: what takes longest first, what is short fills the gaps at the end
 
 
 def lane(item: pytest.Item) -> str:
-    """Which lane a test runs in: what needs a JVM (tests that start one of their own say so by the mark), what plays much, and
-    all else."""
-    if "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None:
+    """Which lane a test runs in: what needs a JVM, what plays much, and all else. Tests that start a JVM of their own, or take long
+    outside of these folders, say so by the mark."""
+    if "spark" in getattr(item, "fixturenames", ()):
         return "spark"
-    return "laws" if item.path.relative_to(TESTS).parts[0] in LAWS else "fast"
+    marked = next((name for name in LANES if item.get_closest_marker(name) is not None), None)
+    return marked or ("laws" if item.path.relative_to(TESTS).parts[0] in LAWS else "fast")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks who belongs together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test is marked with its lane. What needs Spark begins first: it takes longest. Each process that gets some of it has a
-    session of its own."""
+    """Every test is marked with its lane. All that share the session of Spark run in one process, one after the other, while the
+    other process does without a JVM."""
     for item in items:
         item.add_marker(lane(item))
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: next(place for place, name in enumerate(LANES) if item.get_closest_marker(name) is not None))
 
 
 @pytest.fixture(autouse=True, scope="module")

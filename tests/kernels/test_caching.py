@@ -18,6 +18,8 @@ import pytest
 import sash
 from sash.kernels.compiling import IS_KEPT, kernel
 
+pytestmark = pytest.mark.laws  # processes that compile: seconds
+
 PROGRAM = """
 import glob, importlib, os, sys
 import sash.kernels.counting

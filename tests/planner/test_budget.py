@@ -16,6 +16,8 @@ from sash.planner.placement import Expiry, Placement
 from sash.sql.bind import bind
 from sash.sql.syntax.parse import parse_query_text
 
+pytestmark = pytest.mark.laws  # large queries: seconds
+
 STREAMS = "".join(f"CREATE STREAM {name} (ts TIMESTAMP, x INT, y INT) TIMESTAMP BY ts;" for name in "abc")
 W = "[RANGE 1 MINUTE]"
 JOINED = f"SELECT a.x, b.y FROM a {W} JOIN b {W} ON a.x = b.x WHERE"

@@ -16,8 +16,6 @@ from sash.testing.oracle import Oracle
 from sash.testing.tables import Change, from_arrow
 from shapes import INPUTS, SHAPES, STREAMS, make_rows
 
-pytestmark = pytest.mark.xdist_group("law")  # in one process: what is recomputed for one test serves the others
-
 LONG = bool(os.environ.get("SASH_LONG_TESTS"))  # every combination, not some
 
 Rows = dict[str, list[tuple[object, ...]]]

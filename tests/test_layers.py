@@ -11,7 +11,7 @@ import sash
 
 ORDER = (
     "cli", "shell", "testing", "generate", "database", "serve", "spark", "sources", "sinks", "runtime", "planner",
-    "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "errors",
+    "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "numerals", "errors",
 )  # fmt: skip
 
 HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "shell"}, "confluent_kafka": {"sinks"}}

@@ -12,7 +12,7 @@ from reading import letters, values
 
 from sash.errors import SashError
 from sash.plan.streams import StreamSpec
-from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, decimal, schema
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, Type, decimal, schema
 from sash.sources import convert
 
 SPEC = StreamSpec("conn", schema(("ts", TIMESTAMP), ("host", STRING), ("bytes", BIGINT)))
@@ -140,3 +140,32 @@ def test_a_frame_of_mixed_values() -> None:
     result = convert(SPEC, frame)
     assert [row[2] for row in values(result)] == [1, None]
     assert [row for row, _, _ in letters(result)] == [2]
+
+
+class Unfriendly:
+    """A value that fails whatever it is asked."""
+
+    def __len__(self) -> int:
+        raise RuntimeError("no length")
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+ODD = {
+    "half a surrogate pair": "\ud800", "infinite": Decimal("Infinity"), "signalling": Decimal("sNaN"), "huge": 10**5_000, "an object": Unfriendly(),
+    "a moment of numpy": np.datetime64("2024-01-01", "D"), "a mapping": {(1, 2): 3}, "an exponent": "1e99999999999999999999999999",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("type_", [TIMESTAMP, BIGINT, DOUBLE, BOOLEAN, DATE, decimal(10, 2)], ids=str)
+def test_a_value_that_pyarrow_cannot_look_at_is_a_dead_letter(type_: Type, odd: Any) -> None:
+    spec = StreamSpec("s", schema(("n", BIGINT), ("x", type_)))
+    for rows in ([(1, odd), (2, None)], [{"n": 1, "x": odd}, {"n": 2}], [(1, odd, 5), (2, None)]):
+        result = convert(spec, rows)
+        kept = [row["n"] for row in result.batch.to_pylist()]
+        assert kept in ([2], [1, 2])  # numpy's day is a DATE, and so may a huge number be a DOUBLE
+        assert len(result.dead) == 2 - len(kept)

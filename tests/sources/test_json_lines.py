@@ -8,7 +8,7 @@ import pytest
 from reading import Files, letters, values
 
 from sash.errors import SashError
-from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Schema, decimal, schema
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Schema, Type, decimal, schema
 from sash.sources import ReadResult
 
 PAIR = schema(("name", STRING), ("n", BIGINT))
@@ -122,3 +122,18 @@ def test_paths_are_for_json_and_files_have_no_metadata(files: Files) -> None:
         files.read(replace(files.spec("a.csv", PAIR), paths=(("n", "$.n"),)))
     with pytest.raises(SashError, match='column "n" is METADATA, of which files have none'):
         files.read(replace(files.spec("a.csv", PAIR), metadata=(("n", "n"),)))
+
+
+@pytest.mark.parametrize("exponent", ["99999999999999999999999999", "999999", "9" * 5_000])
+@pytest.mark.parametrize("type_", [TIMESTAMP, decimal(10, 2), BIGINT], ids=str)
+def test_an_exponent_that_no_type_reaches_costs_its_own_row(files: Files, type_: Type, exponent: str) -> None:
+    lines = [f'{{"x":1e{exponent}}}', f'{{"x":-1e{exponent}}}', '{"x":null}', f'{{"x":"1e{exponent}"}}']
+    result = read_json(files, "\n".join(lines), schema(("x", type_)))
+    assert values(result) == [(None,)]
+    assert [row for row, _, _ in letters(result)] == [1, 2, 4]
+
+
+@pytest.mark.parametrize("numeral", ["1e-99999999999999999999999999", "0e99999999999999999999999999", "-1e-999999"])
+def test_an_exponent_far_below_zero_is_zero(files: Files, numeral: str) -> None:
+    result = read_json(files, f'{{"m":{numeral},"t":{numeral}}}', schema(("m", decimal(10, 2)), ("t", TIMESTAMP)))
+    assert values(result) == [(0, datetime(1970, 1, 1))]

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.numerals import exact
 from sash.scalar.arrays import Mask, Numbers, array_of, blank, nulls, numbers, per_value, truth
 from sash.scalar.calendar import DAY, FIRST_DAY, days_of, outside
 from sash.scalar.decimals import rescale
@@ -82,8 +83,8 @@ def to_decimal(texts: pa.Array, target: pa.DataType) -> Parsed:
 
 def _spelled_out(text: str, target: pa.DataType) -> str | None:
     """A numeral with an exponent or very many digits, without them; None when it does not fit."""
-    value = decimal.Decimal(text)
-    if value and value.adjusted() >= target.precision - target.scale:
+    value = exact(text)
+    if value is None or (value and value.adjusted() >= target.precision - target.scale):
         return None
     if value.adjusted() < -target.scale - 2:
         return "0"

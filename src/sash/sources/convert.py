@@ -20,7 +20,7 @@ from sash.errors import SashError, choices
 from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
 from sash.schema import Field
-from sash.sources.result import NO_LETTERS, Letter, ReadResult, TextResult, Values, dead_batch, printable
+from sash.sources.result import NO_LETTERS, Letter, ReadResult, TextResult, Values, dead_batch, printable, text_of
 from sash.sources.values import conform, is_as_declared, rows_of
 
 Columns = Mapping[int, Any]  # by place: an Arrow array, or a list of Python values
@@ -114,7 +114,7 @@ def _from_rows(spec: StreamSpec, rows: Sequence[Any]) -> TextResult:
 
 
 def _wrong_width(row: Sequence[Any], width: int, place: int) -> Letter:
-    return Letter(f"{len(row)} values where {width} are expected", printable(str(row)), place)
+    return Letter(f"{len(row)} values where {width} are expected", printable(text_of(row)), place)
 
 
 def _transposed(spec: StreamSpec, rows: Sequence[Mapping[str, Any]]) -> Columns:
@@ -148,9 +148,20 @@ def _values(given: Any, field: Field, spec: StreamSpec) -> Values:
 
 def _of_one_type(given: Sequence[Any], field: Field) -> Values:
     try:
-        return conform(pa.array(given), field, "")
-    except (pa.ArrowException, SashError, OverflowError):
+        return conform(_array(given), field, "")
+    except (pa.ArrowException, SashError):
         return _one_by_one(given, field)
+
+
+def _array(values: Sequence[Any]) -> pa.Array:
+    """Python values as an array, or an Arrow error, whatever looking at them raises: half of a surrogate pair, an infinite
+    Decimal and an object whose `__len__` fails each raise something else."""
+    try:
+        return pa.array(values)
+    except pa.ArrowException:
+        raise
+    except Exception as error:
+        raise pa.ArrowInvalid(str(error)) from error
 
 
 def _one_by_one(given: Sequence[Any], field: Field) -> Values:
@@ -162,6 +173,6 @@ def _one_by_one(given: Sequence[Any], field: Field) -> Values:
 def _one(value: Any, field: Field) -> Values:
     is_large = type(value) is int and not -(2**63) <= value < 2**63  # which pyarrow takes for no number at all
     try:
-        return conform(pa.array([Decimal(value) if is_large else value]), field, "")
-    except (pa.ArrowException, SashError, OverflowError):
+        return conform(_array([Decimal(value) if is_large else value]), field, "")
+    except (pa.ArrowException, SashError):
         return Values(pa.nulls(1, field.type.arrow), np.ones(1, np.bool_), [value])

@@ -82,9 +82,17 @@ def plain_value(value: object) -> object:
 
 
 def not_a(field: Field, value: object) -> str:
-    shown = f'"{value}"' if type(value) is str else str(value)
+    shown = f'"{value}"' if type(value) is str else text_of(value)
     article = "an" if field.type.kind in (Kind.INT, Kind.ARRAY) else "a"
     return f'column "{field.name}": {printable(shown)} is not {article} {field.type}'
+
+
+def text_of(value: object) -> str:
+    """A value for people to see, whatever it is."""
+    try:
+        return str(value)
+    except Exception:  # whatever `__str__` of somebody's class does; of an integer of thousands of digits Python makes no text
+        return f"<{type(value).__name__}>"
 
 
 def printable(text: str) -> str:

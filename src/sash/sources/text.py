@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.numerals import exact
 from sash.scalar.arrays import Mask, array_of, nulls, truth
 from sash.scalar.calendar import outside
 from sash.scalar.cast import try_cast
@@ -95,7 +96,7 @@ def _seconds(numerals: pa.Array) -> pa.Array:
 
 def _one_second(text: str | None) -> Decimal | None:
     """A numeral with an exponent or very many digits."""
-    value = None if text is None else Decimal(text)
+    value = None if text is None else exact(text)
     if value is None or value.adjusted() > 20:
         return None
     return Decimal(int(value.scaleb(6))).scaleb(-6)

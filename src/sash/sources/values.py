@@ -19,7 +19,7 @@ from sash.errors import SashError
 from sash.scalar.arrays import Mask, array_of, combined, nulls, numbers, truth
 from sash.scalar.cast import kind_of, ordinary, try_cast
 from sash.schema import BEGINNING, END, SECOND, Field, Kind, Schema
-from sash.sources.result import Letter, TextResult, Values, array_values, good_rows, plain_value, printable
+from sash.sources.result import Letter, TextResult, Values, array_values, good_rows, plain_value, printable, text_of
 from sash.sources.text import is_utf8, parse
 
 _NUMBERS = (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
@@ -100,8 +100,16 @@ def rows_of(schema: Schema, columns: Sequence[Values]) -> TextResult:
 
 
 def _line(schema: Schema, columns: Sequence[Values], row: int) -> str:
-    values = {name: plain_value(column.given[row]) for name, column in zip(schema.names, columns, strict=True)}
-    return printable(json.dumps(values, default=str, ensure_ascii=False))
+    values = [plain_value(column.given[row]) for column in columns]
+    parts = [f"{_as_json(name)}: {_as_json(value)}" for name, value in zip(schema.names, values, strict=True)]
+    return printable("{" + ", ".join(parts) + "}")
+
+
+def _as_json(value: object) -> str:
+    try:
+        return json.dumps(value, default=text_of, ensure_ascii=False)
+    except (ValueError, TypeError, RecursionError):  # keys that are no texts, a list within itself, a huge integer
+        return json.dumps(text_of(value), ensure_ascii=False)
 
 
 def _may_become(kind: Kind, wanted: Kind) -> bool:

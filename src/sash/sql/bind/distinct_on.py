@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sash.numerals import whole
 from sash.sql.bind.support import not_yet
 
 
@@ -31,7 +32,7 @@ def write_out_distinct_on(select: exp.Select) -> None:
 
 def _item(node: exp.Expr, select: exp.Select) -> exp.Expr:
     """A number means an item of the select list."""
-    is_number = isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()
-    if is_number and 1 <= int(node.name) <= len(select.expressions):
-        return select.expressions[int(node.name) - 1].unalias().copy()  # type: ignore[no-any-return]
+    number = whole(node.name) if isinstance(node, exp.Literal) and not node.is_string else None
+    if number is not None and 1 <= number <= len(select.expressions):
+        return select.expressions[number - 1].unalias().copy()  # type: ignore[no-any-return]
     return node.copy()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sash.errors import SqlError, choices
+from sash.numerals import whole
 from sash.plan.aggregates import Kept
 from sash.plan.expression_text import expression_text
 from sash.plan.nodes import Aggregate, Plan, Project
@@ -161,9 +162,10 @@ def _key(node: exp.Expr, binder: ExpressionBinder, items: Sequence[Item]) -> Exp
 def _ordinal(node: exp.Expr, items: Sequence[Item]) -> Expression | None:
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
-    if not node.name.isdigit() or not 1 <= int(node.name) <= len(items):
+    number = whole(node.name)
+    if number is None or not 1 <= number <= len(items):
         raise fault(node, f"GROUP BY {node.name} means no item of the select list", f"there are {len(items)}")
-    return items[int(node.name) - 1].expression
+    return items[number - 1].expression
 
 
 def _with_columns(part: Part, expressions: Sequence[Expression]) -> tuple[Plan, dict[Expression, int]]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from sqlglot import exp
 
 from sash.errors import choices
+from sash.numerals import exact, whole
 from sash.scalar.nodes import Literal
-from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
+from sash.schema import BEGINNING, BIGINT, BOOLEAN, DATE, DOUBLE, END, INT, STRING, TIMESTAMP, Type, decimal
 from sash.sql.syntax.durations import MONTHS, UNITS, unit_name
 from sash.sql.syntax.text_positions import fault
 
@@ -32,19 +34,25 @@ def literal(node: exp.Expr) -> Literal | None:
 
 def _number(node: exp.Expr, text: str) -> Literal:
     if "e" in text.lower():
-        try:
-            return Literal(float(text), DOUBLE)
-        except ValueError:
-            raise fault(node, f"{text} is no number", "the exponent of a number is whole, as in 1.5e40") from None
-    if "." not in text and -(2**63) <= int(text) < 2**63:
-        value = int(text)
-        return Literal(value, INT if -(2**31) <= value < 2**31 else BIGINT)
-    exact = Decimal(text)
-    _, digits, exponent = exact.as_tuple()
+        return _double(node, text)
+    value = Decimal(text)
+    if "." not in text and -(2**63) <= value < 2**63:
+        return Literal(int(value), INT if -(2**31) <= value < 2**31 else BIGINT)
+    _, digits, exponent = value.as_tuple()
     scale = -int(exponent)
     if max(len(digits), scale) > 38:
         raise fault(node, "this number has more than 38 digits", "write it with an exponent, such as 1e40")
-    return Literal(exact, decimal(max(len(digits), scale), scale))
+    return Literal(value, decimal(max(len(digits), scale), scale))
+
+
+def _double(node: exp.Expr, text: str) -> Literal:
+    try:
+        value = float(text)
+    except ValueError:
+        raise fault(node, f"{text} is no number", "the exponent of a number is whole, as in 1.5e40") from None
+    if math.isinf(value):
+        raise fault(node, "this number is beyond every DOUBLE", "write CAST('Infinity' AS DOUBLE) for what is above all of them")
+    return Literal(value, DOUBLE)
 
 
 def converted(value: Literal, type_: Type) -> Literal | None:
@@ -68,6 +76,10 @@ def _moment(text: str, type_: Type) -> Literal | None:
     return Literal(moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment, TIMESTAMP)
 
 
+_MOST_MONTHS = 10_000 * 12
+_MOST_MICROS = END - BEGINNING
+
+
 @dataclass(frozen=True)
 class Interval:
     """A length of time: months, which have no fixed length, and microseconds."""
@@ -84,6 +96,13 @@ class Interval:
 
 def interval(node: exp.Expr) -> Interval | None:
     """The interval that a node is: one INTERVAL, or several added."""
+    found = _written(node)
+    if found is not None and (abs(found.months) >= _MOST_MONTHS or abs(found.micros) >= _MOST_MICROS):
+        raise fault(node, "this interval is as long as all of time", "use one of less than 10,000 years")
+    return found
+
+
+def _written(node: exp.Expr) -> Interval | None:
     if isinstance(node, exp.Interval):
         return _interval(node)
     if isinstance(node, exp.Paren):
@@ -103,20 +122,21 @@ def interval(node: exp.Expr) -> Interval | None:
 
 def _repeated(node: exp.Expr, times: exp.Expr) -> Interval | None:
     """An interval so many times."""
-    length, count = interval(node), times.unnest()
-    if length is None or not isinstance(count, exp.Literal) or count.is_string or not count.name.isdigit():
+    length, number = interval(node), times.unnest()
+    count = whole(number.name) if isinstance(number, exp.Literal) and not number.is_string else None
+    if length is None or count is None:
         return None
-    return Interval(length.months * int(count.name), length.micros * int(count.name))
+    return Interval(length.months * count, length.micros * count)
 
 
 def _interval(node: exp.Interval) -> Interval:
     unit = unit_name(node.args["unit"].name) if isinstance(node.args.get("unit"), exp.Var) else ""
     if unit not in UNITS | MONTHS:
         raise fault(node, "this interval has no unit that is known", f"units are: {choices([*UNITS, *MONTHS])}")
-    try:
-        amount = Decimal(node.name) * (UNITS | MONTHS)[unit]
-    except InvalidOperation:
-        raise fault(node, "an interval must be a number and a unit", "write INTERVAL 5 MINUTES") from None
+    count = exact(node.name)
+    if count is None:
+        raise fault(node, "an interval must be a number and a unit", "write INTERVAL 5 MINUTES")
+    amount = count * (UNITS | MONTHS)[unit]
     if amount != int(amount):
         raise fault(node, f"this interval is not a whole number of {'MONTHS' if unit in MONTHS else 'MICROSECONDS'}")
     return Interval(months=int(amount)) if unit in MONTHS else Interval(micros=int(amount))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from sash.numerals import whole
 from sash.plan.nodes import Combination, Combine, Filter, Order, Plan, Top
 from sash.scalar.nodes import Expression
 from sash.sql.bind.conditions import FALSE
@@ -73,9 +74,10 @@ def _fetched(fetch: exp.Fetch) -> int:
 
 
 def _count(node: exp.Expr) -> int:
-    if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and int(node.name) < 2**31):
+    count = whole(node.name) if isinstance(node, exp.Literal) and not node.is_string else None
+    if count is None or count >= 2**31:
         raise fault(node, "LIMIT and OFFSET take a whole number", "write LIMIT 10")
-    return int(node.name)
+    return count
 
 
 def _ordering(node: exp.Expr, bind: Callable[[exp.Expr], Expression], items: Sequence[Expression]) -> Ordering:
@@ -89,6 +91,7 @@ def _ordering(node: exp.Expr, bind: Callable[[exp.Expr], Expression], items: Seq
 def _ordinal(node: exp.Expr, items: Sequence[Expression]) -> Expression | None:
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
-    if not node.name.isdigit() or not 1 <= int(node.name) <= len(items):
+    number = whole(node.name)
+    if number is None or not 1 <= number <= len(items):
         raise fault(node, f"ORDER BY {node.name} means no item of the select list", f"there are {len(items)}")
-    return items[int(node.name) - 1]
+    return items[number - 1]

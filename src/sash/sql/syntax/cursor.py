@@ -8,6 +8,7 @@ from decimal import Decimal
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.errors import SqlError
+from sash.numerals import exact
 from sash.sql.syntax.text_positions import Name, Place, fault
 
 _NOT_WORDS = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER)
@@ -57,7 +58,10 @@ class Cursor:
         return self._value(TokenType.STRING, what)
 
     def number(self, what: str) -> Decimal:
-        return Decimal(self._value(TokenType.NUMBER, what))
+        value = exact(self._value(TokenType.NUMBER, what))
+        if value is None:
+            raise fault(self.last, f'"{self.last.text}" is not a number')
+        return value
 
     def unexpected(self, wanted: str) -> SqlError:
         """The fault of finding something else than `wanted` here."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.errors import choices
+from sash.numerals import exact
 from sash.schema import END, SECOND
 from sash.sql.syntax.cursor import Cursor
 from sash.sql.syntax.text_positions import Place, fault
@@ -69,7 +70,7 @@ def _known_unit(word: str, token: Token) -> str:
 
 
 def _decimal(text: str, token: Token) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise fault(token, f'"{text}" is not a number') from None
+    value = exact(text)
+    if value is None:
+        raise fault(token, f'"{text}" is not a number')
+    return value

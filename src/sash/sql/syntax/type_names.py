@@ -38,7 +38,7 @@ _DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
 _LENGTHS = ("VARCHAR", "CHAR")
 _NOWHERE = Place(0, 0)
 _ARRAY = re.compile(r"ARRAY<(.*)>|(.*)\[\]", re.IGNORECASE)
-_WRITTEN = re.compile(r"(\w+)(?:\(([\d, ]+)\))?")
+_WRITTEN = re.compile(r"(\w+)(?:\( *(\d{1,18}) *(?:, *(\d{1,18}) *)?\))?")
 
 
 def column_type(cursor: Cursor) -> Type:
@@ -57,11 +57,18 @@ def _single(cursor: Cursor) -> Type:
     name = cursor.name("a type")
     numbers = []
     if cursor.accept("("):
-        numbers = [int(cursor.number("a number"))]
+        numbers = [_number(cursor)]
         while cursor.accept(","):
-            numbers.append(int(cursor.number("a number")))
+            numbers.append(_number(cursor))
         cursor.expect(")")
     return type_of(Name(name.text, Place(name.place.start, cursor.last.end + 1)), numbers)
+
+
+def _number(cursor: Cursor) -> int:
+    number = cursor.number("a number")
+    if number != int(number):
+        raise fault(cursor.last, "the digits of a type are a whole number", "write DECIMAL(10, 2)")
+    return int(number)
 
 
 def cast_type(target: exp.Expr, where: Name) -> Type:
@@ -77,8 +84,7 @@ def parse_type(text: str, place: Place = _NOWHERE) -> Type:
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
         raise SashError(f'unknown type "{text}"', VALID)
-    numbers = [int(number) for number in (written[2] or "").split(",") if number.strip()]
-    return type_of(Name(written[1], place), numbers)
+    return type_of(Name(written[1], place), [int(number) for number in written.groups()[1:] if number])
 
 
 def type_of(name: Name, numbers: list[int]) -> Type:

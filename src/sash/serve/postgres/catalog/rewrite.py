@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
+from sash.numerals import whole
 from sash.serve.postgres.catalog.functions import MACRO_NAMES, RENAMED, SAFE, SESSION
 from sash.serve.postgres.catalog.names import given_names
 from sash.serve.postgres.catalog.relations import relations, schema_here, type_numbers
@@ -83,8 +84,8 @@ class Rewriting:
     def _parameter(self, node: exp.Expr) -> exp.Expr | None:
         if not isinstance(node, exp.Parameter):
             return None
-        number = int(node.name) if node.name.isdecimal() else 0
-        if not 1 <= number <= len(self._parameters):
+        number = whole(node.name)
+        if number is None or not 1 <= number <= len(self._parameters):
             raise WireError("42P02", f"there is no parameter ${node.name}")
         return exp.convert(self._parameters[number - 1])
 

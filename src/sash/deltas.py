@@ -132,6 +132,16 @@ class Delta:
         return Delta(np.empty((count, width), np.int64), np.empty(count, np.int64), expiry, np.empty(count, np.int64))
 
 
+def once(count: int) -> Int64s:
+    """The weights of rows that come once each. All who ask share them: they are not to be written to."""
+    return few_ones(count) if count < FEW_SHARED else np.ones(count, np.int64)
+
+
+@cache
+def few_ones(count: int) -> Int64s:
+    return np.ones(count, np.int64)
+
+
 def forever(count: int) -> Int64s:
     """The expiries of so many changes that are signed. All who ask share them: they are not to be written to."""
     if count < FEW_SHARED:

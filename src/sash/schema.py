@@ -138,6 +138,13 @@ class Schema:
     def arrow(self) -> pa.Schema:
         return pa.schema([pa.field(field.name, field.type.arrow) for field in self.fields])
 
+    @cached_property
+    def texts(self) -> tuple[int, ...] | None:
+        """The columns of texts, which are to be looked at even if they are as declared; None if elements of arrays are, too."""
+        if any(field.type.element is not None for field in self.fields):
+            return None
+        return tuple(place for place, field in enumerate(self.fields) if field.type.kind is Kind.STRING)
+
     def index(self, name: str) -> int:
         """The place of a column; names are compared without case, as Spark SQL does."""
         for place, field in enumerate(self.fields):

@@ -30,7 +30,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
-        self._is_at_work = False
+        self._is_at_work, self._waiting = False, 0
         self._refusal: tuple[str, str] | None = None
         self._is_closed = False
 
@@ -60,13 +60,24 @@ class Turns:
     def leave(self) -> None:
         self._changed.release()
 
+    def enter_last(self) -> None:
+        """Begin a turn that is there after the database was closed too, for what nobody has read yet."""
+        self._changed.acquire()
+        if not self._is_closed and (self._is_at_work or self._refusal is not None):
+            try:
+                self.check()
+            except SashError:
+                self._changed.release()
+                raise
+
     @contextmanager
     def last_turn(self) -> Iterator[None]:
-        """A turn that is there after the database was closed too, for what nobody has read yet."""
-        with self._changed:
-            if not self._is_closed and (self._is_at_work or self._refusal is not None):
-                self.check()
+        """The same as a block."""
+        self.enter_last()
+        try:
             yield
+        finally:
+            self.leave()
 
     def work(self) -> Work:
         """Inside a turn: the state changes, wholly or not at all."""
@@ -81,7 +92,7 @@ class Turns:
             way = failure.hint if isinstance(failure, SashError) and failure.hint else "mend the cause"
             self._refusal = (f"the database stopped in the middle of its work: {why}", f"{way}; then connect again")
         self._is_at_work = False
-        self._changed.notify_all()
+        self.notify()
 
     @contextmanager
     def look(self) -> Iterator[None]:
@@ -110,18 +121,30 @@ class Turns:
 
     def notify(self) -> None:
         """Inside a turn: something that others wait for may have come."""
-        self._changed.notify_all()
+        if self._waiting:
+            self._changed.notify_all()
 
     def wait_for(self, is_there: Callable[[], bool], timeout: float | None) -> None:
         """Inside a turn, but others have theirs meanwhile: until it is there, or nothing will come any more, or in vain."""
+        if is_there() or timeout == 0:
+            return
         end = None if timeout is None else time.monotonic() + timeout
-        while not is_there() and not self._is_closed:
+        while not self._is_closed:
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
                 return
-            self._changed.wait(left)
+            self._wait(left)
             if not self._is_closed:
                 self.check()
+            if is_there():
+                return
+
+    def _wait(self, seconds: float | None) -> None:
+        self._waiting += 1
+        try:
+            self._changed.wait(seconds)
+        finally:
+            self._waiting -= 1
 
 
 class Work:

@@ -52,14 +52,20 @@ class EmbeddedSubscription(Subscription):
         return self._is_closed or (not self._ready and (self._turns.is_closed or self._unread.is_over))
 
     def close(self) -> None:
-        with self._turns.last_turn():
+        self._turns.enter_last()
+        try:
             super().close()
             self._unread.close()
             self._turns.notify()
+        finally:
+            self._turns.leave()
 
     def _fill(self, timeout: float | None) -> None:
-        with self._turns.last_turn():
+        self._turns.enter_last()
+        try:
             self._turns.wait_for(self._has_come, timeout)
+        finally:
+            self._turns.leave()
 
     def _has_come(self) -> bool:
         if not self._is_closed and not self._ready:
@@ -69,9 +75,9 @@ class EmbeddedSubscription(Subscription):
     def _take(self) -> None:
         """Of several batches, only the last brings everything up to an instant."""
         found, before = self._unread.take(), self._unread.complete_before
-        for batch in found[:-1]:
-            self._put(batch, self._told)
         if found:
+            for batch in found[:-1]:
+                self._put(batch, self._told)
             self._put(found[-1], before)
             self._turns.notify()  # somebody may have waited for it
         elif before > self._told and self._progress:

@@ -29,17 +29,21 @@ def span_of(ts: Int64s) -> tuple[int, int]:
 
 
 @kernel
-def read_times(rows: Int64s, lane: int, mask: int, bit: int, delay: int, late_below: int, ts: Int64s) -> tuple[int, int, bool]:
-    """The timestamps of rows; the least and the greatest of them, and whether all of them are times, of rows that are not late:
-    neither below a limit, nor below the greatest one before them, less the delay.
+def read_times(
+    rows: Int64s, lane: int, mask: int, bit: int, delay: int, late_below: int, ts: Int64s
+) -> tuple[int, int, bool, bool]:
+    """The timestamps of rows; the least and the greatest of them, whether all of them are times, of rows that are not late:
+    neither below a limit, nor below the greatest one before them, less the delay; and whether they are in order.
     """
-    least, greatest, is_good = END, late_below, True
+    least, greatest, is_good, is_in_order = END, late_below, True, True
     for i in range(len(rows)):
         ts[i] = rows[i, lane]
         if ts[i] < max(late_below, greatest - delay) or not BEGINNING <= ts[i] < END or (rows[i, mask] >> bit) & 1:
             is_good = False
+        if i and ts[i] < ts[i - 1]:
+            is_in_order = False
         least, greatest = min(least, ts[i]), max(greatest, ts[i])
-    return least, greatest, is_good
+    return least, greatest, is_good, is_in_order
 
 
 @kernel

@@ -50,7 +50,7 @@ class ChangeLog(BatchLog):
         self.complete_since = BEGINNING  # every change at this instant or later is here
         self._history = history
         self._newest = BEGINNING
-        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._references: list[weakref.ref[Reader]] = []  # a WeakSet takes longer to walk than a small step
         self._add_up, self._added = add_up, 0  # the number of the first change that is not in the answer
 
     def begin(self, instant: int) -> None:
@@ -89,12 +89,16 @@ class ChangeLog(BatchLog):
     def reader(self, since: int | None = None, queue: int | None = None, slow: Slow = Slow.ERROR) -> Reader:
         """One who reads what comes from now on, or from an instant on since which all is kept."""
         reader = Reader(self.count if since is None else self._first_at(since), queue, slow)
-        self._readers.add(reader)
+        self._references.append(weakref.ref(reader, self._references.remove))
         return reader
+
+    @property
+    def _readers(self) -> list[Reader]:
+        return [reader for reference in tuple(self._references) if (reader := reference()) is not None]
 
     def leave(self, reader: Reader) -> None:
         """It reads no more."""
-        self._readers.discard(reader)
+        self._references[:] = [reference for reference in self._references if reference() is not reader]
         self._drop()
 
     def blocking(self) -> Reader | None:
@@ -114,9 +118,12 @@ class ChangeLog(BatchLog):
 
     def read(self, reader: Reader) -> list[pa.RecordBatch]:
         """What has come since it was last asked; an error, once, for one that is too far behind."""
-        row, missed = reader.position, self.first - reader.position
+        row, reader.thread = reader.position, threading.get_ident()
+        if row == self.count:
+            return []
+        missed = self.first - row
         found = [_columns_of(piece, row) for piece in self._from(row)]
-        reader.position, reader.thread = self.count, threading.get_ident()
+        reader.position = self.count
         self._drop()
         if missed > 0 and reader.slow is Slow.SNAPSHOT:
             reader.has_missed, found = True, []
@@ -165,7 +172,7 @@ class ChangeLog(BatchLog):
             self._added = piece.end
 
     def _drop(self) -> None:
-        for reader in self._readers:
+        for reader in self._readers if self._references else ():
             if reader.slow is Slow.SNAPSHOT and self._is_full(reader):
                 reader.has_missed, reader.position = True, self.count
         if not self._pieces or self._is_kept(self._pieces[0]):

@@ -37,7 +37,7 @@ from sash.runtime.packets import OUTSIDE, AsTheyAre, Cargo, Packet
 from sash.runtime.packing import DEAD_SCHEMA, NO_DEAD, pack_split, part, to_everyone
 from sash.runtime.progress import Progress
 from sash.runtime.shard import Outcome, Shard
-from sash.runtime.subscribing import Wishes
+from sash.runtime.subscribing import Slow, Wishes
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, SECOND
 from sash.stores.arena import Arena
@@ -78,6 +78,7 @@ class EmbeddedHost:
         self._ahead_lanes: dict[str, Lanes] = {}
         self._instants: dict[Time, Instants] | None = None
         self._asked = 0
+        self._waited_for: list[Kept] = []  # with subscribers for whom those who bring rows may have to wait
         self._observers: dict[str, StreamObserver] = {}
         self._entrances: dict[str, Entrance] = {}
         self._job_metrics = JobMetrics()  # of the views, and of operators before the job last changed
@@ -202,11 +203,18 @@ class EmbeddedHost:
 
     def unread(self, name: str, wishes: Wishes) -> UnreadChanges:
         """For one who wants the changes of a view."""
-        return UnreadChanges(name, self.views[name].kept, self.views, lambda: self._together([name]).final_before, wishes)
+        kept = self.views[name].kept
+        if wishes.slow is Slow.BLOCK:
+            self._waited_for.append(kept)
+        return UnreadChanges(name, kept, self.views, lambda: self._final_before(name), wishes)
 
     def blocking(self) -> Reader | None:
         """A subscriber for whom those who bring rows are to wait."""
-        return next((found for kept in self._kept.values() if (found := kept.changes.blocking()) is not None), None)
+        if not self._waited_for:
+            return None
+        shown = set(self._kept.values())
+        self._waited_for = [kept for kept in self._waited_for if kept in shown]
+        return next((found for kept in self._waited_for if (found := kept.changes.blocking()) is not None), None)
 
     def taken_rows(self) -> dict[str, Changes]:
         """All changes, late and dead rows since the last call; they are kept no longer."""
@@ -302,7 +310,7 @@ class EmbeddedHost:
 
     def _take_lanes(self, stream: str, came: Came, started: float) -> None:
         self._rows += len(came.delta.ts)
-        out = self._shard.take(stream, came.delta, came.first, came.greatest)
+        out = self._shard.take(stream, came)
         self._clockwork.reached(came.greatest, started)
         self._take_out(out)
 
@@ -389,7 +397,7 @@ class EmbeddedHost:
         self._has_moved()
         changes = 0
         for view, net in out.changes:
-            if len(net):
+            if len(net.ts):
                 changes += self._take_changes(view.view.name, net)
         for packet in out.rows:
             if packet.cargo is Cargo.LATE:
@@ -404,10 +412,10 @@ class EmbeddedHost:
 
     def _take_changes(self, name: str, net: Delta) -> int:
         """Keep them; how many they are."""
-        units, view = self._by_name[name].take(net), self._job_metrics.view(name)
-        view.changes += len(units)
-        self._clockwork.tell_delays(view.wall, units.ts, time.monotonic())
-        return len(units)
+        ts, view = self._by_name[name].take(net).ts, self._job_metrics.view(name)
+        view.changes += len(ts)
+        self._clockwork.tell_delays(view.wall, ts, time.monotonic())
+        return len(ts)
 
     @property
     def progress(self) -> Progress:
@@ -488,6 +496,11 @@ class EmbeddedHost:
             self._instants = self._shard.instants()
         known, times = self._instants, {self.views[name].view.time for name in names}
         return together([known[time] for time in times if any(time)] or [known[time] for time in times])
+
+    def _final_before(self, name: str) -> int:
+        if self._instants is None:
+            self._instants = self._shard.instants()
+        return self._instants[self.views[name].view.time].final_before
 
     def has_begun(self, names: Sequence[str], at: int | None = None) -> bool:
         """Whether a stream that one of these views reads has had a row, up to an instant; also if none reads any."""

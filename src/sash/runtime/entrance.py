@@ -6,20 +6,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Delta, Int64s, Layout, forever
+from sash.deltas import Delta, Int64s, Layout, forever, once
 from sash.kernels.positions import read_times
 from sash.plan.streams import StreamSpec
 from sash.runtime.few_rows import FewRows
+from sash.stores.columns_in import ColumnsIn
 from sash.stores.interner import Interner
-from sash.stores.lanes import decode, encode
-
-FEW = 256
+from sash.stores.lanes import decode
 
 
 class Came(NamedTuple):
@@ -28,6 +26,7 @@ class Came(NamedTuple):
     delta: Delta
     first: int  # the least timestamp of them
     greatest: int
+    is_in_order: bool
 
 
 class Entrance:
@@ -36,7 +35,7 @@ class Entrance:
     def __init__(self, spec: StreamSpec, interner: Interner) -> None:
         self.spec, self._interner = spec, interner
         self._layout = Layout(spec.schema)
-        self._few = FewRows(self._layout, interner)
+        self._few, self._columns = FewRows(self._layout, interner), ColumnsIn(self._layout, interner)
         column = spec.timestamp or 0
         self._time = (self._layout.lanes[column], *self._layout.mask(column), spec.delay)
 
@@ -45,7 +44,7 @@ class Entrance:
         or lacks a time, or if they are no rows of a stream."""
         if self.spec.is_table or not batch.num_rows:
             return None
-        return self.with_times(encode(batch.columns, self._layout, self._interner), arrival, late_below)
+        return self.with_times(self._columns.read(batch), arrival, late_below)
 
     def lanes(self, rows: object) -> Int64s | None:
         """Of few rows as programs have them, if it is plain what they are."""
@@ -60,18 +59,11 @@ class Entrance:
         count = len(rows)
         if arrival is not None:
             ts, first, greatest = np.arange(arrival, arrival + count), arrival, arrival + count - 1
-            is_good = arrival >= late_below
+            is_good, is_in_order = arrival >= late_below, True
         else:
             ts = np.empty(count, np.int64)
-            first, greatest, is_good = read_times(rows, *self._time, late_below, ts)
-        return Came(Delta(rows, ts, forever(count), once(count), False, (count, 0, 0)), first, greatest) if is_good else None
+            first, greatest, is_good, is_in_order = read_times(rows, *self._time, late_below, ts)
+        if not is_good:
+            return None
+        return Came(Delta(rows, ts, forever(count), once(count), False, (count, 0, 0)), first, greatest, is_in_order)
 
-
-def once(count: int) -> Int64s:
-    """The weights of rows that come once each. Few are shared by all who ask: they are not to be written to."""
-    return _few_ones(count) if count < FEW else np.ones(count, np.int64)
-
-
-@cache
-def _few_ones(count: int) -> Int64s:
-    return np.ones(count, np.int64)

@@ -283,7 +283,7 @@ class Graph:
 
     def _is_one_batch(self, load: int) -> bool:
         """Whether so many rows are to be worked off at once, by everybody, and nobody looks who runs when."""
-        is_free = self._default == AUTO and not self._schedules and not self._breaks
+        is_free = (self._default is AUTO or self._default == AUTO) and not self._schedules and not self._breaks
         cycle = self._cycle
         return is_free and cycle.watch is None and cycle.timing is Timing.DIRECT and load <= batch_for(load)
 

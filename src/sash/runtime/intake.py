@@ -28,6 +28,8 @@ from sash.stores.queue import DeltaQueue
 class Intake:
     """One port of a stream."""
 
+    is_plain = True  # rows wait as they are, in the order in which they came
+
     def __init__(
         self, port: Port, spec: StreamSpec, clock: StreamClock, scope: Scope, interner: Interner, *, remembers: bool
     ) -> None:
@@ -38,6 +40,7 @@ class Intake:
         self._interner = interner
         self._held = DeltaQueue(self._held_layout, scope, interner)
         self._came: list[Delta] = []
+        self._are_in_order = False  # whether those that came are one batch that is known to be
         self._seed = Delta.empty(self._layout.width)
         self.kept = Lookback()  # how much of the past is to be remembered
         is_table, is_stream = remembers and spec.is_table, remembers and not spec.is_table
@@ -59,9 +62,10 @@ class Intake:
             self._came.append(Delta(rows, ts, forever(len(ts)), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
 
-    def put(self, came: Delta, first: int) -> None:
+    def put(self, came: Delta, first: int, *, is_in_order: bool = False) -> None:
         """Take rows of a stream in that are lanes already, with their times, none of them late; the first instant is this."""
         self._took(first)
+        self._are_in_order = is_in_order and self.is_plain and not self._came
         self._came.append(came)
 
     def late_example(self, batch: pa.RecordBatch, late_below: int | Int64s) -> tuple[int, int, str | None]:
@@ -149,6 +153,11 @@ class Intake:
         width = self._held_layout.width
         if not self._came:
             return self._held.take(clock)
+        if self._are_in_order and len(self._came) == 1:
+            passed = self._held.pass_on(self._came[0].rows, self._came[0].ts, clock)
+            if passed is not None:
+                self._came.clear()
+                return passed
         came, self._came = self._in_order(Delta.concatenate(self._came, width)), []
         first: int = came.ts.item(0)
         if self._is_before(first, self._held.last):

@@ -24,6 +24,8 @@ from sash.stores.interner import Interner
 class LatentIntake(Intake):
     """A port of a latent stream, for queries that read others besides."""
 
+    is_plain = False
+
     def __init__(
         self, port: Port, spec: StreamSpec, clock: StreamClock, scope: Scope, interner: Interner, *, remembers: bool
     ) -> None:
@@ -34,7 +36,7 @@ class LatentIntake(Intake):
         """What has no time is never late."""
         return super().take(batch, BEGINNING, instant)
 
-    def put(self, came: Delta, first: int) -> None:
+    def put(self, came: Delta, first: int, *, is_in_order: bool = False) -> None:
         self._came.append(_at(BEGINNING, came))
 
     @property

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from sash.deltas import Delta, Int64s
 from sash.kernels.counting import count_signs
 from sash.operators.delays import Delays
@@ -157,8 +155,8 @@ class Clockwork:
         start, last = 0, len(self._instants) - 1
         while start < len(instants):
             place, stop = min(bisect_left(self._instants, int(instants[start])), last), len(instants)
-            if place < last:
-                stop = int(np.searchsorted(instants, self._instants[place], side="right"))
+            if place < last and instants[-1] > self._instants[place]:
+                stop = int(instants.searchsorted(self._instants[place], side="right"))
             wall.add_equal(int((seconds - self._seconds[place]) * SECOND), stop - start)
             start = stop
         self._forget(int(instants[0]))
@@ -202,7 +200,10 @@ class JobMetrics:
             del self._operators[id_], self._states[id_]
 
     def view(self, name: str) -> ViewMetrics:
-        return self.views.setdefault(name, ViewMetrics())
+        found = self.views.get(name)
+        if found is None:
+            found = self.views[name] = ViewMetrics()
+        return found
 
     def operators(self) -> Iterator[OperatorMetrics]:
         for id_, one in self._operators.items():

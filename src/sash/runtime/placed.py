@@ -25,6 +25,8 @@ from sash.stores.interner import Interner
 class PlacedIntake(Intake):
     """A port of a stream that tells partitions and positions."""
 
+    is_plain = False
+
     def __init__(
         self, port: Port, spec: StreamSpec, clock: StreamClock, scope: Scope, interner: Interner, *, remembers: bool
     ) -> None:

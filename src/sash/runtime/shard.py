@@ -22,6 +22,7 @@ from sash.planner.job import Job, Port, View, time_of
 from sash.planner.lookback import Lookbacks, kept_for, lookbacks
 from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
+from sash.runtime.entrance import Came
 from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph, Results
 from sash.runtime.instants import Instants
@@ -180,23 +181,25 @@ class Shard:
         """Before rows become lanes for `take`: strings that nobody holds may be forgotten now."""
         if self._interner.has_grown:
             self._forget(self._intakes, at_once=True)  # few rows may be of many bytes
-        self._interner.sweep()
+            self._interner.sweep()
+        else:
+            self._arena.give_back()
 
     def late_below(self, stream: str) -> int:
         """A row that comes now is late if its ts is below this."""
         return self._clocks[stream].late_below
 
-    def take(self, stream: str, came: Delta, first: int, greatest: int) -> Outcome:
+    def take(self, stream: str, came: Came) -> Outcome:
         """A step with rows of one stream, as lanes with their times, none of them late: from a host in this process.
 
         Only what these rows may move is looked at.
         """
         if self._is_end:
             self._tell_the_end(False)
-        self._clocks.came(stream, first, greatest)
+        self._clocks.came(stream, came.first, came.greatest)
         moved = self._moved.get(stream) or self._find_moved(stream)
         for intake in moved.entered:
-            intake.put(came, first)
+            intake.put(came.delta, came.first, is_in_order=came.is_in_order)
         feeds: dict[PortSpec, Feed] = {}
         for spec, readers in moved.ports:
             feed = self._feed(spec)

@@ -20,6 +20,8 @@ from sash.stores.interner import Interner
 class UnitIntake(Intake):
     """A port of a stream whose batches are units."""
 
+    is_plain = False
+
     def __init__(
         self, port: Port, spec: StreamSpec, clock: StreamClock, scope: Scope, interner: Interner, *, remembers: bool
     ) -> None:

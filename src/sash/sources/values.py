@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -52,17 +51,9 @@ def conform(given: pa.Array, field: Field, origin: str) -> Values:
 
 def is_as_declared(batch: pa.RecordBatch, schema: Schema) -> bool:
     """Whether rows are of the declared types, so that nothing can be wrong with them."""
-    texts = _texts(schema)
+    texts = schema.texts
     is_typed = texts is not None and batch.schema.equals(schema.arrow, check_metadata=True)
     return is_typed and (not texts or all(_is_text(batch.column(place)) for place in texts))
-
-
-@cache
-def _texts(schema: Schema) -> tuple[int, ...] | None:
-    """The columns of texts, which are to be looked at even if they are as declared; None if elements of arrays are, too."""
-    if any(field.type.element is not None for field in schema.fields):
-        return None
-    return tuple(place for place, field in enumerate(schema.fields) if field.type.kind is Kind.STRING)
 
 
 def _is_text(given: pa.Array) -> bool:

@@ -162,6 +162,8 @@ class Arena:
 
     def give_back(self) -> None:
         """Between two steps, when nobody looks at an array that has moved: what large extents took is the system's again."""
+        if not self._left:
+            return
         for offset, extent in self._left.items():
             if not self._private and give_back(self._descriptor, offset, extent):
                 self._given_back.add(offset)

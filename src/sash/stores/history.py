@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from sash.deltas import Delta, Int64s, Layout, forever
+from sash.kernels.bundles import Bundle
+from sash.kernels.held_rows import Remembered, remember_rows
 from sash.schema import BEGINNING
 from sash.stores.arena import Scope
 from sash.stores.bag import RowBag
@@ -31,6 +33,7 @@ class History:
         self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
         self._ts = scope.array("ts", FIRST_ROOM)
         self._count = self._looked_at = int(self._registers[COUNT])  # now, and when they were last looked through
+        self._bundle = Bundle(Remembered, self._registers, self._rows, self._ts)
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._all()[0], lanes))
 
@@ -54,11 +57,10 @@ class History:
     def append(self, delta: Delta) -> None:
         count = len(delta.ts)
         if count:
-            self._make_room(count)
-            first: int = self._registers.item(HEAD) + self._count
-            self._rows[first : first + count], self._ts[first : first + count] = delta.rows, delta.ts
+            if not remember_rows(delta.rows, delta.ts, self._bundle.record):
+                self._make_room(count)
+                remember_rows(delta.rows, delta.ts, self._bundle.record)
             self._count += count
-            self._registers[COUNT] = self._count
 
     @property
     def has_grown(self) -> bool:
@@ -98,6 +100,7 @@ class History:
         else:
             room = max(2 * len(self._ts), head + count + extra)
             self._rows, self._ts = self._scope.resize("rows", room), self._scope.resize("ts", room)
+            self._bundle.replace(rows=self._rows, ts=self._ts)
 
 
 class KnownTable:

@@ -138,8 +138,8 @@ class Interner:
     @property
     def has_grown(self) -> bool:
         """Whether it is time to look which strings are still held."""
-        of = self._registers.item
-        return bool(of(strings.LIVE_CODES) >= of(strings.SWEEP_CODES) or of(strings.HEAP_USED) >= of(strings.SWEEP_BYTES))
+        at = self._registers.tolist()
+        return bool(at[strings.LIVE_CODES] >= at[strings.SWEEP_CODES] or at[strings.HEAP_USED] >= at[strings.SWEEP_BYTES])
 
     def sweep(self, *, at_once: bool = False) -> None:
         """Forget what nobody holds, if there is much to win, or at once. Only between steps: deltas under way are not asked."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from sash.deltas import Delta, Layout
+import numpy as np
+
+from sash.deltas import Delta, Int64s, Layout, forever, once
+from sash.kernels.bundles import Bundle
+from sash.kernels.held_rows import CANNOT, COUNT, HEAD, Held, pass_rows
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
 FIRST_ROOM = 64
-HEAD, COUNT = 0, 1
 
 
 class DeltaQueue:
@@ -23,6 +26,7 @@ class DeltaQueue:
         self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
         self._ts, self._expiry = scope.array("ts", FIRST_ROOM), scope.array("expiry", FIRST_ROOM)
         self._weight = scope.array("weight", FIRST_ROOM)
+        self._bundle = Bundle(Held, self._registers, self._rows, self._ts, self._expiry, self._weight)
         lanes = string_lanes(layout)
         interner.hold(lambda: (self.peek().rows, lanes))
 
@@ -67,6 +71,19 @@ class DeltaQueue:
         self.drop(count)
         return taken
 
+    def pass_on(self, rows: Int64s, ts: Int64s, now: int) -> Delta | None:
+        """Rows that come once each, in order, into a queue of such rows, and what happens before `now` out of it; None, and
+        nothing done, if they do not simply follow those that wait."""
+        room = self._count + len(ts)
+        out_rows, out_ts = np.empty((room, self._width), np.int64), np.empty(room, np.int64)
+        count: int = pass_rows(rows, ts, now, self._bundle.record, out_rows, out_ts)
+        if count == CANNOT:
+            return None
+        self._head, self._count = self._registers.tolist()
+        if count < room:
+            out_rows, out_ts = out_rows[:count], out_ts[:count]
+        return Delta(out_rows, out_ts, forever(count), once(count), False, (count, 0, 0))
+
     def replace(self, delta: Delta) -> None:
         self._set(0, 0)
         self.append(delta)
@@ -101,3 +118,4 @@ class DeltaQueue:
             room = max(2 * len(self._rows), head + count + extra)
             self._rows, self._ts = self._scope.resize("rows", room), self._scope.resize("ts", room)
             self._expiry, self._weight = self._scope.resize("expiry", room), self._scope.resize("weight", room)
+            self._bundle.replace(rows=self._rows, ts=self._ts, expiry=self._expiry, weight=self._weight)

@@ -54,6 +54,7 @@ def test_what_nobody_reads_stays_lanes_and_is_in_no_answer_yet() -> None:
         assert lanes(db, view) == len(kept(db, view).changes._pieces) > 0
         assert len(kept(db, view)._live._bag) == 0
         assert db.changes(view).num_rows and lanes(db, view) == 0
+        kept(db, view).settle()
         assert len(kept(db, view)._live._bag) == len({*map(str, db.final(view).to_pylist())})
 
 

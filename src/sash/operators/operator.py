@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sash.deltas import Delta, Layout
+from sash.deltas import Delta, Int64s, Layout
 from sash.operators.delays import Delays
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
@@ -53,6 +53,10 @@ class Operator(ABC):
         The first of so many changes that wait for it is at `first`; `begin` is as in `run`.
         """
         return now
+
+    def shown(self) -> Int64s | None:
+        """The rows that all its changes so far come to, each of them once; None if it does not remember them."""
+        return None
 
     @property
     def kept(self) -> int:

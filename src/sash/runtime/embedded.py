@@ -85,7 +85,8 @@ class EmbeddedHost:
         self._watch_streams()
 
     def _keep(self, view: View) -> Kept:
-        kept = self._kept[view.spec] = Kept(view, self._shelf, self._histories.get(view.name, self._history))
+        history = self._histories.get(view.name, self._history)
+        kept = self._kept[view.spec] = Kept(view, self._shelf, history, self._shard.shown)
         return kept
 
     def keep_history(self, name: str, history: History) -> None:
@@ -160,10 +161,12 @@ class EmbeddedHost:
             return False
         both = self.job.with_view(twin, streams)
         self._has_moved()
+        old.kept.settle()  # its operators may go
         filled = self._shard.take_up(both)
         is_exact = self._shard.is_complete(view.spec) and self._first_answer(filled, twin).equals(old.kept.answer())
         if is_exact:
             self.job = both.handed_over(view.name, twin.name, view.name)
+            old.kept.spec = view.spec
             self._kept[view.spec] = self._kept.pop(old.view.spec)
             self.views[view.name] = replace(old, view=view)
         self._shard.take_up(self.job)

@@ -3,7 +3,9 @@
     changes of a step, as lanes ─▶ log ─▶ added to the answer when it is asked for, or when they leave the log as lanes:
                                           read, dropped, or because strings are about to be forgotten
 
-So a step costs nothing here but to keep what it made; most answers are asked for far less often than they change.
+So a step costs nothing here but to keep what it made; most answers are asked for far less often than they change. Where the last
+operator of a view remembers the rows that it shows, as a GROUP BY does, these are the answer, and no change is ever added up;
+not before somebody asks for rows by a key, which needs an answer that can be looked into.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.deltas import Delta, Int64s
+from sash.operators.spec import Spec
 from sash.planner.job import View
 from sash.runtime.access import Wanted
 from sash.runtime.change_log import ChangeLog, instants
@@ -30,7 +33,12 @@ from sash.stores.view_index import IndexShape
 class Kept:
     """Of one spec."""
 
-    def __init__(self, view: View, shelf: Shelf, history: History) -> None:
+    def __init__(
+        self, view: View, shelf: Shelf, history: History, shown: Callable[[Spec], Lanes | None] | None = None
+    ) -> None:
+        """`shown` tells what the operator of a spec remembers of the answer."""
+        self.spec, self._shown = view.spec, shown
+        self._is_added: bool | None = None  # whether changes are added up here; None before the first of them
         self._writer = ChangeWriter(view.schema, view.spec.layout, shelf.interner)
         self._interner, self._owner = shelf.interner, shelf.place()
         with self._interner.owned(self._owner):
@@ -57,7 +65,8 @@ class Kept:
     def answer(self, more: Iterable[Net] = ()) -> pa.Table:
         """All changes added up; `more` are looked at, not kept."""
         self.changes.add_all()
-        return self._live.rows(more)
+        shown = None if self._is_added else self._remembered()
+        return self._live.rows(more) if shown is None else self._live.rows_of(shown, more)
 
     def answer_at(self, instant: int) -> pa.Table:
         """As it was at an instant that is final, and since which all changes are kept."""
@@ -69,15 +78,34 @@ class Kept:
 
     def keep_indexes(self, shapes: Iterable[IndexShape]) -> None:
         """Have these indexes of the answer, and no others."""
-        self._live.keep_indexes(shapes)
+        wanted = list(shapes)
+        if wanted:
+            self.settle()
+        self._live.keep_indexes(wanted)
 
     def select(self, wanted: Wanted, ahead: Lanes) -> list[pa.Array]:
         """The columns of the rows of the answer that are wanted, in no order."""
+        self.settle()
         self.changes.add_all()
         return self._live.select(wanted, ahead)
 
+    def settle(self) -> None:
+        """From now on the answer is here, whatever the operator remembers."""
+        if not self._is_added:
+            self.changes.add_all()
+            shown = self._remembered()
+            if shown is not None:
+                self._live.add_lanes(*shown)
+            self._is_added = True
+
+    def _remembered(self) -> Lanes | None:
+        return None if self._shown is None else self._shown(self.spec)
+
     def _add_up(self, units: Delta) -> None:
-        self._live.add_lanes(units.rows, units.weight)
+        if self._is_added is None:
+            self._is_added = self._remembered() is None
+        if self._is_added:
+            self._live.add_lanes(units.rows, units.weight)
 
     def _let_go(self) -> tuple[Int64s, Int64s]:
         """Strings are about to be forgotten: of those in changes, all are written out, so that none is held."""

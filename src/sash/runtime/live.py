@@ -88,6 +88,13 @@ class LiveView:
             rows, counts = self._bag.rows()
             return self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
 
+    def rows_of(self, lanes: Lanes, more: Iterable[Net]) -> pa.Table:
+        """The same of rows that somebody else remembers; their strings are those of the shelf."""
+        with self._lock:
+            encoded = [self._encoded(net) for net in more if net.num_rows]
+            rows, counts = self._netted(*_joined([lanes, *encoded])) if encoded else lanes
+            return self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
+
     def lanes(self, more: Iterable[Net]) -> Lanes:
         """Changes that are looked at, for `select`; good until the strings of the shelf are next swept."""
         with self._lock:

@@ -30,6 +30,7 @@ from sash.runtime.intake import Intake
 from sash.runtime.late_rows import late_rows
 from sash.runtime.lateness import Limits
 from sash.runtime.latent import LatentIntake
+from sash.runtime.live import Lanes
 from sash.runtime.node import present
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
 from sash.runtime.placed import PlacedIntake
@@ -298,6 +299,12 @@ class Shard:
         self._waiting = []
         self.forget()
         return out
+
+    def shown(self, spec: Spec) -> Lanes | None:
+        """The answer of a view as far as it is final, if the operator that gives its changes remembers what they come to."""
+        operator = self._graph.operator(spec)
+        rows = None if operator is None else operator.shown()
+        return None if rows is None else self._views[spec].shown(rows)
 
     def unread(self, stream: StreamSpec, first: int | None, greatest: int | None) -> None:
         """Rows came that no view reads: of their stream, a later view has only what comes after them."""

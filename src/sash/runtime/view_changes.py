@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s, forever
 from sash.operators.net_changes import NetChanges, repeat
 from sash.operators.spec import Spec
 from sash.planner.job import View
 from sash.runtime.graph import Feed
 from sash.runtime.lane_changes import ChangeWriter
+from sash.runtime.live import Lanes
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, batch_body
 from sash.schema import BEGINNING
 from sash.stores.arena import Arena
@@ -45,6 +46,16 @@ class ViewChanges:
         self._held = self._held or self._queue()
         self._held.append(feed.delta)
         return Feed(self._held.take(final), min(feed.clock, final))
+
+    def shown(self, rows: Int64s) -> Lanes:
+        """What is final of the rows that an operator shows: without the changes that wait here."""
+        ones = np.ones(len(rows), np.int64)
+        if self._held is None or not len(self._held):
+            return rows, ones
+        held = self._held.peek()
+        both, weights = np.concatenate([rows, held.rows]), np.concatenate([ones, -held.weight])
+        net = self._net.over_all(Delta(both, np.zeros(len(weights), np.int64), forever(len(weights)), weights))
+        return net.rows, net.weight
 
     @property
     def is_holding(self) -> bool:

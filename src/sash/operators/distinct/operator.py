@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.operators.distinct.kernels import distinct_by_alarm, distinct_in_order
 from sash.operators.distinct.store import DistinctRows
 from sash.operators.operator import Operator, OperatorContext
@@ -37,6 +37,9 @@ class Distinct(Operator):
     @property
     def kept(self) -> int:
         return len(self._rows)
+
+    def shown(self) -> Int64s:
+        return self._rows.shown
 
     def due(self) -> int:
         return self._rows.first

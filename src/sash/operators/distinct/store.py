@@ -43,6 +43,11 @@ class DistinctRows:
         head = int(self.registers[HEAD])
         return int(self.nodes[head - 1, len(self.lanes) + GREATEST]) if head else FOREVER
 
+    @property
+    def shown(self) -> Int64s:
+        """All of them."""
+        return np.ascontiguousarray(self._live()[:, : len(self.lanes)])
+
     def tags(self, rows: Int64s) -> Int64s:
         """By which rows are found."""
         tags = np.empty(len(rows), np.int64)

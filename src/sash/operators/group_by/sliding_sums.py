@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.kernels.bundles import Bundle
 from sash.operators.group_by.kernels.sliding_sums import CROWDED, SlidingGrouping, count_leaving, slide_sums
 from sash.operators.group_by.sliding_groups import SlidingGroups
@@ -49,6 +49,9 @@ class SlidingSums(Operator):
         out = Delta.room(2 * (len(delta.ts) + leaving), self.layout.width)
         count = self._slide(delta, now, out) if len(delta.ts) <= SLICE else self._slide_parts(delta, now, out)
         return Delta(out.rows[:count], out.ts[:count], out.expiry[:count], out.weight[:count], True)
+
+    def shown(self) -> Int64s:
+        return self.groups.shown
 
     def due(self) -> int:
         return self.groups.first_to_leave

@@ -123,6 +123,20 @@ def test_rows_with_many_copies_are_joined_apart() -> None:
         assert len(db.view(name)) == alone.view("n").to_pylist()[0]["n"]
 
 
+def test_outputs_that_fill_in_the_midst_of_a_step() -> None:
+    """More partners of a row than are written at once, and far more changes than there was room for, of some taps only."""
+    views = {"a": (1, 1), "b": (20, 20), "c": (200, 200), "d": (5, 150)}
+    db, alone = database(**views), {name: database(**{name: windows}) for name, windows in views.items()}
+    for first, last in ((0, 3), (3, 700), (700, 710), (710, 1_000)):
+        for one in (db, *alone.values()):
+            one.push("s", [(n / 4, n % 2, n) for n in range(first, last)])
+            one.push("r", [(n / 4, n % 2, f"x{n}") for n in range(first, last)])
+    assert is_together(db)
+    for name, one in alone.items():
+        mine, theirs = db.changes(name), one.changes(name)
+        assert mine.equals(theirs) and db.view(name).to_arrow().equals(one.view(name).to_arrow())
+
+
 def test_a_dropped_join_leaves_nothing() -> None:
     db = database(a=(10, 10), b=(40, 40))
     push(db, 0, 60)

@@ -1,4 +1,8 @@
-"""Room for the changes of many taps, which a kernel writes in one call."""
+"""Room for the changes of many taps, which a kernel writes in one call.
+
+A tap that gives little is written to a place that stays, and what it gave is copied out of it; one that gives much gets memory of
+its own, as much as the rows of late make likely.
+"""
 
 from __future__ import annotations
 
@@ -7,62 +11,103 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sash.deltas import Delta, Int64s, forever
+from sash.deltas import Delta, Int64s
+from sash.kernels.bundles import Bundle
 from sash.operators.join.leaving import column_moves
-from sash.operators.shared_join.kernels import Outputs
+from sash.operators.output_chunks import LARGEST, FanoutEstimate
+from sash.operators.shared_join.kernels import Output, Taps
+from sash.schema import FOREVER
 
 if TYPE_CHECKING:
     from sash.operators.join.spec import LeavingJoinSpec
 
-LEAST = 16  # changes of a tap that there is room for, whatever is expected
-MOST = 1 << 20  # changes of a tap that are made room for at once
+MET = 256  # lines that a row meets before its pairs with them are written: there must be room for as many
+LITTLE = 1 << 10  # changes that are worth no memory of their own
+
+
+class TapOutput:
+    """Where one tap is written to, and what it gave."""
+
+    def __init__(self, width: int, record: Int64s) -> None:
+        self._width, self._record = width, record
+        self._place, self._likely = Delta.room(LITTLE, width), FanoutEstimate()
+        self._parts: list[Delta] = []
+        self._aim(self._place)
+
+    def begin(self, came: int) -> int:
+        """Be ready for the changes of so many rows; the room that there is."""
+        likely = self._likely.of(came)
+        if likely > LITTLE:
+            self._aim(Delta.room(likely, self._width))
+        elif self._room is not self._place:
+            self._aim(self._place)
+        return len(self._room.ts)
+
+    def put_aside(self, count: int) -> int:
+        """So many changes were written, and there is too little room for more; the room that there is now."""
+        self._keep(count)
+        self._aim(Delta.room(min(2 * len(self._room.ts), LARGEST), self._width))
+        return len(self._room.ts)
+
+    def take(self, count: int, came: int) -> Delta:
+        """All that was written, so many of it since the last call."""
+        self._keep(count)
+        made, self._parts = Delta.concatenate(self._parts, self._width), []
+        self._likely.observe(came, made)
+        if self._room is not self._place:
+            self._aim(self._place)
+        return made
+
+    def _keep(self, count: int) -> None:
+        if count:
+            part = self._room.slice(0, count)
+            self._parts.append(part.copy() if self._room is self._place else part)
+
+    def _aim(self, room: Delta) -> None:
+        self._room = room
+        for number, array in enumerate((room.rows, room.ts, room.weight)):
+            self._record[3 * number : 3 * number + 2] = array.ctypes.data, array.size
 
 
 class TapOutputs:
-    """The fixed facts of some taps, and how many changes each gave of late."""
+    """Those of all taps, and the fixed facts of these."""
 
     def __init__(self, taps: Sequence[LeavingJoinSpec]) -> None:
         moves = [column_moves(tap) for tap in taps]
-        self._widths = np.array([tap.layout.width for tap in taps], np.int64)
-        self._masks = np.array([tap.layout.values for tap in taps], np.int64)
-        self._lanes, self._lane_ends = _stacked([lanes for lanes, _ in moves])
-        self._bits, self._bit_ends = _stacked([bits for _, bits in moves])
-        self._rooms = np.full(len(taps), LEAST, np.int64)
-        self._came, self._made = 0, np.zeros(len(taps), np.int64)
-
-    def expect(self, came: int) -> None:
-        """So many rows are to be worked off: what the last ones gave tells how many changes that may be."""
-        self._rooms[:] = LEAST
-        if self._came:
-            likely = self._made * came // self._came
-            np.maximum(np.minimum(likely + likely // 2, MOST), LEAST, out=self._rooms)
-
-    def observe(self, came: int, made: Int64s) -> None:
-        if came:
-            self._came, self._made = came, made
-
-    def room(self) -> Outputs:
-        """For one call of the kernel."""
-        ends, areas = np.cumsum(self._rooms), np.cumsum(self._rooms * self._widths)
-        total, area = int(ends[-1]), int(areas[-1])
-        return Outputs(
-            np.empty(area, np.int64), np.empty(total, np.int64), np.empty(total, np.int64), ends - self._rooms, ends,
-            areas - self._rooms * self._widths, np.zeros(len(ends), np.int64), self._widths, self._masks, self._lanes,
-            self._lane_ends, self._bits, self._bit_ends,
+        self._counts, self._rooms = np.zeros(len(taps), np.int64), np.zeros(len(taps), np.int64)
+        self.due = np.full(len(taps), FOREVER)
+        records = np.zeros((len(taps), 9), np.int64)  # of outputs
+        self._outputs = [TapOutput(tap.layout.width, record) for tap, record in zip(taps, records, strict=True)]
+        by_side = [lanes[lanes[:, 0] == side, 1:] for lanes, _ in moves for side in (0, 1)]
+        self.bundle = Bundle(
+            Taps, records, self._rooms, self._counts, self.due,
+            np.array([tap.layout.width for tap in taps], np.int64), np.array([tap.layout.values for tap in taps], np.int64),
+            *_stacked(by_side), *_stacked([bits for _, bits in moves]),
         )
+        assert Output._fields == ("values", "ts", "weight"), "as records are written here"
 
-    def grow(self, out: Outputs) -> None:
-        """A tap had no room any more: what is left to be told may be as much again."""
-        is_full = out.counts * 2 >= self._rooms
-        self._rooms[:] = np.where(is_full, np.minimum(2 * self._rooms, MOST), np.maximum(self._rooms // 2, LEAST))
+    def begin(self, came: int) -> None:
+        self._counts[:] = 0
+        self._rooms[:] = [output.begin(came) for output in self._outputs]
 
-    def deltas(self, out: Outputs) -> Iterator[tuple[int, Delta]]:
-        """What was written, by the number of the tap: slices of what the kernel wrote to."""
-        for tap in np.flatnonzero(out.counts).tolist():
-            start, base, count = out.starts.item(tap), out.bases.item(tap), out.counts.item(tap)
-            width = self._widths.item(tap)
-            rows, place = out.values[base : base + count * width].reshape(count, width), slice(start, start + count)
-            yield tap, Delta(rows, out.ts[place], forever(count), out.weight[place])
+    def make_room(self) -> None:
+        """A tap has no room for what a row may give any more: it gets more, and others that have little left."""
+        for tap in np.flatnonzero(self._rooms - self._counts < MET).tolist():
+            self._rooms[tap] = self._outputs[tap].put_aside(self._counts.item(tap))
+            self._counts[tap] = 0
+
+    def take(self, came: int) -> Iterator[tuple[int, Delta]]:
+        """What all gave, by the number of the tap, of those that gave something."""
+        for tap, (output, count) in enumerate(zip(self._outputs, self._counts.tolist(), strict=True)):
+            delta = output.take(count, came)
+            if len(delta.ts):
+                yield tap, delta
+
+
+def leaders(taps: Sequence[LeavingJoinSpec], order: Int64s) -> Int64s:
+    """For every tap the one with the longest window among those that want the same columns; `order`: the shortest first."""
+    last = {taps[tap].columns: tap for tap in order.tolist()}
+    return np.array([last[tap.columns] for tap in taps], np.int64)
 
 
 def _stacked(parts: Sequence[Int64s]) -> tuple[Int64s, Int64s]:

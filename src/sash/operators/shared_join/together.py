@@ -16,11 +16,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sash.deltas import Delta
+from sash.kernels.bundles import Bundle
 from sash.operators.join.operator import in_slices
 from sash.operators.join.sides import Side as Keys
-from sash.operators.shared_join.kernels import COPIES, CURSOR, LEFT, NEXT, PROBES, RIGHT, Side, join_shared
+from sash.operators.shared_join.kernels import (
+    AHEAD,
+    COPIES,
+    CURSOR,
+    LEFT,
+    NEXT,
+    PROBES,
+    RIGHT,
+    SAMPLE,
+    SharedSides,
+    Side,
+    find_partners,
+    join_shared,
+)
 from sash.operators.shared_join.log import SharedLog
-from sash.operators.shared_join.outputs import TapOutputs
+from sash.operators.shared_join.outputs import MET, TapOutputs, leaders
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
@@ -30,8 +44,6 @@ if TYPE_CHECKING:
     from sash.operators.shared_join.spec import SharedJoinSpec
 
 LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where more are kept, as many as these
-MET = 256  # lines that a row meets before its pairs with them are written
-SAMPLE = 8  # one row in so many is asked for copies among what it meets
 JUDGED = 256  # walks with samples after which it is judged whether copies are many
 WORTH = 4  # pairs that must be spared for every row that comes, before each window has a log of its own
 
@@ -46,9 +58,7 @@ class Together:
             SharedLog(spec.right.layout, scope.scope("right"), interner),
         )
         self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
-        self._shape = np.array([spec.left.layout.values, spec.right.layout.values], np.int64)
-        self._whole = np.arange(spec.left.layout.width), np.arange(spec.right.layout.width)
-        self._cursor, self._met = np.zeros(CURSOR, np.int64), np.empty(MET, np.int64)
+        self._layouts, self._cursor = (spec.left.layout, spec.right.layout), np.zeros(CURSOR, np.int64)
         self._came = 0  # rows since it was last judged whether there are many copies
         self.has_many_copies = False
         self.walks = 0  # for rows that came, and for rows that left a window, when it last ran
@@ -64,21 +74,34 @@ class Together:
 
     def use(self, taps: Sequence[LeavingJoinSpec]) -> None:
         """Run these windows from now on: find out where they begin."""
-        self._windows = np.array([[tap.windows[0] for tap in taps], [tap.windows[1] for tap in taps]], np.int64)
+        self._windows = np.array([[tap.windows[side] for tap in taps] for side in (0, 1)], np.int64)
         self._longest = [int(windows.max()) for windows in self._windows]
-        self._order = [np.argsort(windows, kind="stable") for windows in self._windows]
         self._oldest = np.array(
             [
                 [log.first_after(self.reached - window) for window in windows.tolist()]
                 for log, windows in zip(self._logs, self._windows, strict=True)
             ], np.int64,
         )  # fmt: skip
-        self._outputs, self._stops = TapOutputs(taps), np.zeros(len(taps), np.int64)
-        self._cursor[NEXT] = min(
-            log.instant_of(row) + window if row < log.tail else FOREVER
-            for log, windows, oldest in zip(self._logs, self._windows, self._oldest, strict=True)
-            for window, row in zip(windows.tolist(), oldest.tolist(), strict=True)
+        self._outputs = TapOutputs(taps)
+        self._outputs.due[:] = [self._due(tap) for tap in range(len(taps))]
+        self._cursor[NEXT] = self._outputs.due.min()
+        shape = np.array([layout.values for layout in self._layouts], np.int64)
+        room = np.empty(MET, np.int64), *np.zeros((2, len(taps)), np.int64)
+        self._bundle = Bundle(
+            SharedSides, self._side(0, taps), self._side(1, taps), self._outputs.bundle, shape, *room, self._cursor
         )
+
+    def _side(self, side: int, taps: Sequence[LeavingJoinSpec]) -> Bundle:
+        keys, order = self._keys[side], np.argsort(self._windows[side], kind="stable")
+        return Bundle(
+            Side, keys.lanes, keys.masks, np.arange(self._layouts[side].width), self._logs[side].bundle, self._windows[side],
+            self._oldest[side], order, leaders(taps, order), np.zeros(AHEAD, np.int64),
+        )
+
+    def _due(self, tap: int) -> int:
+        """When the next row leaves a window."""
+        sides = zip(self._logs, self._windows[:, tap].tolist(), self._oldest[:, tap].tolist(), strict=True)
+        return min(log.instant_of(row) + window if row < log.tail else FOREVER for log, window, row in sides)
 
     def due(self) -> int:
         instant: int = self._cursor.item(NEXT)
@@ -95,7 +118,13 @@ class Together:
     def fill(self, inputs: Sequence[Delta], reached: int) -> None:
         """Begin with rows whose pairs were told before."""
         for log, keys, delta in zip(self._logs, self._keys, inputs, strict=True):
-            log.fill_with(delta, keys.hashes(delta.rows))
+            log.fill(delta.rows, delta.ts, delta.weight, keys.hashes(delta.rows))
+        facts = [
+            (layout.width, log.bundle.record, keys.lanes)
+            for layout, log, keys in zip(self._layouts, self._logs, self._keys, strict=True)
+        ]
+        find_partners(*facts[0], *facts[1])
+        find_partners(*facts[1], *facts[0])
         self._reached[0] = reached
 
     def go_on(self, reached: int) -> None:
@@ -105,43 +134,25 @@ class Together:
     def run(self, left: Delta, right: Delta, now: int) -> list[tuple[int, Delta]]:
         """Take rows in, and let those leave that do so before an instant: the changes of taps by number."""
         came, before = len(left.ts) + len(right.ts), int(self._oldest.sum())
-        self._outputs.expect(came)
-        made: dict[int, list[Delta]] = {}
+        self._outputs.begin(came)
         if came <= LEAST_SLICE:
-            self._slide(left, right, now, made)
+            self._slide(left, right, now)
         else:
             for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
-                self._slide(left_part, right_part, until, made)
-        given = [(tap, Delta.concatenate(parts, parts[0].rows.shape[1])) for tap, parts in made.items()]
-        counts = np.zeros(len(self._stops), np.int64)
-        for tap, delta in given:
-            counts[tap] = len(delta.ts)
-        self._outputs.observe(came, counts)
+                self._slide(left_part, right_part, until)
         self._judge(came)
         self.walks = came + int(self._oldest.sum()) - before
-        return given
+        return list(self._outputs.take(came))
 
-    def _slide(self, left: Delta, right: Delta, until: int, made: dict[int, list[Delta]]) -> None:
-        for log, longest, delta in zip(self._logs, self._longest, (left, right), strict=True):
-            log.make_room(len(delta.ts), self.reached - longest)
-        sides, cursor = (self._side(0, left), self._side(1, right)), self._cursor
-        cursor[LEFT] = cursor[RIGHT] = 0
-        while True:
-            out = self._outputs.room()
-            is_done = join_shared(*sides, until - 1, self._shape, self._met, self._stops, cursor, out)
-            for tap, delta in self._outputs.deltas(out):
-                made.setdefault(tap, []).append(delta)
-            if is_done:
-                break
-            self._outputs.grow(out)
+    def _slide(self, left: Delta, right: Delta, until: int) -> None:
+        came = []
+        for log, longest, keys, delta in zip(self._logs, self._longest, self._keys, (left, right), strict=True):
+            log.reserve(len(delta.ts), self.reached - longest)
+            came += [delta.rows, delta.ts, delta.weight, keys.hashes(delta.rows)]
+        self._cursor[LEFT] = self._cursor[RIGHT] = 0
+        while not join_shared(*came, until - 1, self._bundle.record):
+            self._outputs.make_room()
         self._reached[0] = until - 1
-
-    def _side(self, side: int, delta: Delta) -> Side:
-        keys, log = self._keys[side], self._logs[side]
-        return Side(
-            delta.rows, delta.ts, delta.weight, keys.hashes(delta.rows), keys.lanes, keys.masks, self._whole[side],
-            log.registers, log.lines, log.table, log.jumps, self._windows[side], self._oldest[side], self._order[side],
-        )
 
     def _judge(self, came: int) -> None:
         """Whether rows have so many copies that equal ones should be one, which a log of many windows cannot do."""
@@ -149,4 +160,3 @@ class Together:
         if self._cursor.item(PROBES) >= JUDGED:
             self.has_many_copies = SAMPLE * self._cursor.item(COPIES) > WORTH * self._came
             self._came = self._cursor[PROBES] = self._cursor[COPIES] = 0
-

@@ -1,0 +1,1 @@
+"""Seed 001: scheduling for shared window joins over data streams."""

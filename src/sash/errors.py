@@ -41,6 +41,10 @@ class LostWorkerWarning(UserWarning):
     """A query was begun again, as one of its processes had died."""
 
 
+class SessionNameWarning(UserWarning):
+    """A view is not shown to `spark.sql`, as its name is taken there, or its columns cannot be."""
+
+
 class SinkWarning(UserWarning):
     """A database was closed before a sink had written everything."""
 

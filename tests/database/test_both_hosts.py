@@ -303,7 +303,7 @@ def uses(db: sash.Database) -> dict[str, Callable[[], object]]:
     calls |= {name: getattr(db, name) for name in ("poll", "end", "run", "start", "drain", "failures", "metrics")}
     calls |= {name: lambda name=name: getattr(db, name) for name in ("is_finished", "progress", "state_bytes")}  # type: ignore[misc]
     calls |= {name: lambda name=name: getattr(db, name)("s") for name in ("late", "dead")}  # type: ignore[misc]
-    calls |= {name: lambda name=name: getattr(db, name)("names", [("a", "b")]) for name in ("push", "delete")}  # type: ignore[misc]
+    calls |= {name: lambda name=name: getattr(db, name)("names", [("a", "b")]) for name in ("push", "delete", "table")}  # type: ignore[misc]
     calls |= {"execute": lambda: db.execute("SHOW VIEWS"), "advance": lambda: db.advance(1), "schedule": lambda: db.schedule("bfs")}
     calls |= {"register": lambda: db.register("f", len, "BIGINT", ["STRING"]), "write_answers": lambda: db.write_answers("x")}
     calls |= {"stream": lambda: db.stream("s", None, "ts")}  # type: ignore[arg-type, return-value, dict-item]
@@ -344,3 +344,22 @@ def test_an_instant_beyond_the_limit_is_not_shown(tmp_path: Path) -> None:
     db.run()
     assert seen == [at(18), at(31), at(31), at(31)]
     assert db.final("v").as_of == at(31) and db.view("v").is_final
+
+
+def test_a_table_is_set_to_rows(play: Play) -> None:
+    played = play()
+    db = played.db
+    db.table("names", [("a", "Ann"), ("b", "Bob"), ("b", "Bob"), ("c", None)])
+    played.put((10, "a", 1), (20, "b", 2), (30, "c", 3))
+    assert as_set(db.view("named")) == {("a", "Ann", 1), ("b", "Bob", 2), ("c", None, 3)} and len(db.view("named")) == 4
+    db.table("names", pa.table({"name": ["Anna", "Bob"], "k": ["a", "b"]}))
+    played.settle()
+    assert as_set(db.view("named")) == {("a", "Anna", 1), ("b", "Bob", 2), ("c", None, 3)} and len(db.view("named")) == 3
+    assert as_set(db.query("SELECT k, name FROM names")) == {("a", "Anna"), ("b", "Bob")}
+    db.table("names", [])
+    played.settle()
+    assert as_set(db.view("named")) == {("a", None, 1), ("b", None, 2), ("c", None, 3)}
+    with pytest.raises(SashError, match='"s" is a stream, and rows of a stream are not taken back'):
+        db.table("s", [])
+    with pytest.raises(SashError, match='1 of these rows are none of table "names": 1 values where 2 are expected'):
+        db.table("names", [("a",)])

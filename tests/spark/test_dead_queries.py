@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,14 +53,13 @@ def test_start_raises_what_the_query_died_of(spark: SparkSession, tmp_path: Path
 
 def test_a_dead_query_takes_no_statements(spark: SparkSession, tmp_path: Path) -> None:
     db = made(spark, tmp_path)
-    db.start()
+    query = db.start()
     db.drain()
     waiting = db.subscribe("v")
     (tmp_path / "s" / "a.csv").write_text("ts,n\n2024-01-01 00:00:00,1\n2024-01-01 00:00:01,2\n")
-    end = time.monotonic() + 120
-    while db._running()._query.isActive and time.monotonic() < end:  # type: ignore[union-attr]
-        time.sleep(0.1)
-    for use in (*uses(db), lambda: next(iter(waiting))):
+    for use in (lambda: query.awaitTermination(120), *uses(db), lambda: next(iter(waiting))):
         with pytest.raises(SashError, match=r"a\.csv of stream \"s\" has changed"):
             use()
+    assert not query.isActive and isinstance(query.exception(), SashError)
     db.close()
+    assert isinstance(query.exception(), SashError) and not query.isActive

@@ -129,7 +129,7 @@ def test_a_dataframe_must_say_its_time(spark: SparkSession, folder: Path) -> Non
         db.stream("conn", frame, timestamp="at")
     with pytest.raises(SashError, match='column "src" of stream "conn" is STRING, not a TIMESTAMP'):
         db.stream("conn", frame, timestamp="src")
-    with pytest.raises(SashError, match=r'column "both" .* has the type struct<src:string,dst:string>, which no stream has'):
+    with pytest.raises(SashError, match=r'column "both" .* has the type struct<src:string,dst:string>, which Sash does not have'):
         db.stream("conn", frame.selectExpr("ts", "struct(src, dst) AS both"), timestamp="ts")
     db.stream("conn", frame, timestamp="ts", delay="10 SECONDS", idle_after="5 SECONDS")
     assert (db.catalog.streams["conn"].delay, db.catalog.streams["conn"].idle) == (10_000_000, 5_000_000)

@@ -186,7 +186,7 @@ class Query:
         return True
 
     def stop(self) -> None:
-        return
+        self.isActive = False
 
     def _answer(self, batch: int, level: int, shard: int, packets: list[Packet], marked: list[Packet]) -> list[Packet]:
         if self.crash == (level, shard):

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from sash.serve.door import Door
     from sash.serve.limits import Limits
+    from sash.spark.running_query import RunningQuery
 
 FEW = 8  # names of one kind that a picture of a database has room for
 
@@ -150,6 +151,15 @@ class Database(StatementExecutor):
         """Rows leave a table, each once; on Spark from the next batch on."""
 
     @abstractmethod
+    def table(self, name: str, rows: Any) -> None:
+        """Let a table hold exactly these rows: what it lacks enters, what it has besides leaves, at one instant; on Spark with
+        the next batch, also after a restart.
+
+        On Spark they may be a static DataFrame, or a temporary view of the session (`spark.table("names")`); a table that is not
+        declared has its columns. Its rows are read now, through the driver: call it again when they have changed.
+        """
+
+    @abstractmethod
     def stream(
         self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
         idle_after: str | None = None, partition: str | Sequence[str] | None = None, position: str | None = None,
@@ -192,8 +202,9 @@ class Database(StatementExecutor):
         connected with `flush=False`. Other threads may use the database meanwhile."""
 
     @abstractmethod
-    def start(self) -> None:
-        """On Spark, run in the background until `stop`. In this process rows are answered as they are pushed."""
+    def start(self) -> RunningQuery:
+        """On Spark, run in the background until `stop`; the handle has the methods of Spark's StreamingQuery. In this process
+        rows are answered as they are pushed."""
 
     @abstractmethod
     def drain(self) -> None:

@@ -22,7 +22,7 @@ from sash.database.questions import not_remembered
 from sash.database.replan import Replanner
 from sash.database.sinks import MOST_WAITING, ActiveSink, EmbeddedFeed
 from sash.database.subscription import EmbeddedSubscription
-from sash.database.tables import TableRows, changed_rows, file_rows
+from sash.database.tables import TableRows, changed_rows, file_rows, whole_rows
 from sash.errors import SashError
 from sash.file_names import file_name, writing
 from sash.plan.streams import Stamp, StreamSpec
@@ -46,7 +46,7 @@ from sash.sinks.runner import LOOK, Runner
 from sash.sources.batches import batches
 from sash.sources.convert import convert
 from sash.sources.read import read
-from sash.sources.result import ReadResult
+from sash.sources.result import NO_LETTERS, ReadResult
 from sash.sources.splits import Split
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
 from sash.sql.catalog import SinkDefinition, ViewDefinition
@@ -105,6 +105,11 @@ class EmbeddedDatabase(Database):
         spec = self._updatable_table(name)
         result = convert(spec, rows)
         self._take(spec, self._table(spec).delete(result.batch), result.dead)
+
+    @in_turn
+    def table(self, name: str, rows: Any) -> None:
+        spec = self._updatable_table(name)
+        self._take(spec, self._table(spec).become(whole_rows(spec, rows)), NO_LETTERS)
 
     def stream(
         self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,

@@ -18,7 +18,7 @@ from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
 from sash.database.replan import Replanner
 from sash.database.sinks import ActiveSink
-from sash.database.tables import TableRows, changed_rows, file_rows
+from sash.database.tables import TableRows, changed_rows, file_rows, whole_rows
 from sash.errors import SashError, SinkWarning
 from sash.operators.spec import PortSpec, parts
 from sash.plan.nodes import Plan
@@ -34,11 +34,12 @@ from sash.runtime.subscribing import OnBatch, Slow, Subscription, Wishes
 from sash.sinks.make import make_sink
 from sash.sinks.options import Mode, sink_spec
 from sash.sinks.runner import Runner
-from sash.sources.convert import convert
 from sash.spark.folder import reached
 from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
+from sash.spark.frame_tables import check_static, is_frame, static_rows, table_declaration
 from sash.spark.host import SparkHost
 from sash.spark.placed_frames import check_places, placed
+from sash.spark.running_query import RunningQuery
 from sash.spark.trials import shown
 from sash.spark.workers import begin_check
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
@@ -76,7 +77,7 @@ class SparkDatabase(Database):
         base: Path | str | None = None, expiry: str = "auto", schedule: str = "auto", until: Instant | None = None,
         flush: bool = True, on_progress: Callable[[Progress], None] | None = None,
         on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, observe: bool = False,
-        backfill: bool = True, history: Asked | None = None,
+        backfill: bool = True, history: Asked | None = None, temp_views: bool = True,
     ) -> None:
         super().__init__(base, expiry, schedule)
         check_count("batch_rows", batch_rows)
@@ -87,9 +88,11 @@ class SparkDatabase(Database):
         self._host: SparkHost | None = None
         self._shards = shards
         self._backfill = backfill
+        self._is_shown = temp_views
         self._flush = flush
         self._tables: dict[str, TableRows] = {}
         self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start
+        self._set: dict[str, pa.RecordBatch] = {}  # all that tables are to hold, as was said before the start
         self._has_closed = False
         self._declared: list[str] = []  # statements since the start that no version of the job has on record
         self._replanner = Replanner()
@@ -109,13 +112,27 @@ class SparkDatabase(Database):
                 f'on Spark the rows of stream "{spec.name}" come from its source',
                 "put them into its files, or connect a streaming DataFrame with stream()",
             )
-        self._put_rows(spec, self._table(spec).insert(_converted(spec, rows)))
+        self._put_rows(spec, self._table(spec).insert(whole_rows(spec, rows)))
 
     @in_turn
     def delete(self, name: str, rows: Any) -> None:
         self._check_open()
         spec = self._updatable_table(name)
-        self._put_rows(spec, self._table(spec).delete(_converted(spec, rows)))
+        self._put_rows(spec, self._table(spec).delete(whole_rows(spec, rows)))
+
+    @in_turn
+    def table(self, name: str, rows: Any) -> None:
+        self._check_open()
+        if is_frame(rows):
+            if self.catalog.find(name) is None:
+                check_static(name, rows)
+                self.execute(table_declaration(name, rows))
+            rows = static_rows(self._updatable_table(name), rows)
+        spec = self._updatable_table(name)
+        batch = whole_rows(spec, rows)
+        if self._host is None:
+            self._set[spec.name] = batch
+        self._put_rows(spec, self._table(spec).become(batch))
 
     @in_turn
     def stream(
@@ -156,9 +173,10 @@ class SparkDatabase(Database):
         finally:
             self.sinks.stop()
 
-    def start(self) -> None:
-        self._running().start()
+    def start(self) -> RunningQuery:
+        handle = self._running().start(self)
         self._begin_sinks()
+        return handle
 
     def drain(self) -> None:
         self._running().drain()
@@ -252,12 +270,20 @@ class SparkDatabase(Database):
                 host = SparkHost(spark, job, self.base, **known, **self._options)  # type: ignore[arg-type]
             self._go_on_with(host, job)
             for view in self.materialized().values():
-                _keep_history(host, view)
+                self._present(host, view)
             host.on_taken = self._wait_for_sinks
             self._host = host
             if not host.is_new:
                 self._tables.clear()  # what they hold by now, the checkpoint tells
+                self._set_again(host)
         return self._host
+
+    def _set_again(self, host: SparkHost) -> None:
+        """After a restart, tables hold what the checkpoint says; what they are to hold may have changed meanwhile."""
+        for name, batch in self._set.items() if not host.is_finished else ():
+            change = self._table(self._stream(name)).become(batch)
+            if change.num_rows:
+                host.change_table(name, change)
 
     def _fresh_job(self) -> Job:
         """The job of all views, as if it began now."""
@@ -381,10 +407,17 @@ class SparkDatabase(Database):
         how = "CREATE" if replaces is None else "CREATE OR REPLACE"
         kept = "" if view.history is None else f" WITH (history = '{parse_history(view.history)}')"
         self._change(make, f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}){kept} AS {view.sql}", tables)
-        _keep_history(self._host, view)
+        self._present(self._host, view)
         if replaces is not None:
             self.queries.remove(replaces)
         self.queries.add(placed, view.plan)
+
+    def _present(self, host: SparkHost, view: ViewDefinition) -> None:
+        """A view has come: so much of its past is kept, and the session sees it, if that is wanted."""
+        if view.history is not None:
+            host.keep_history(view.name, parse_history(view.history))
+        if self._is_shown:
+            host.show(view.name, view.plan.schema)
 
     def _rows_of_new_ports(self, before: Job, after: Job) -> dict[str, pa.RecordBatch]:
         """Of the tables that are read by a key by which nobody has read them so far: all their rows."""
@@ -396,6 +429,7 @@ class SparkDatabase(Database):
             return
         self._must_remember()
         self._change(lambda job: job.without_view(name), f"DROP VIEW {quoted(name)}", {})
+        self._host.hide(name)
         self.queries.remove(name)
 
     def _change(self, make: Callable[[Job], Job], sql: str, tables: Mapping[str, pa.RecordBatch]) -> None:
@@ -509,19 +543,3 @@ class SparkDatabase(Database):
     def _not_started(self, what: str) -> None:
         if self._host is not None:
             raise SashError(f"{what} while the job runs", "declare everything before start() or run()")
-
-
-def _keep_history(host: SparkHost, view: ViewDefinition) -> None:
-    if view.history is not None:
-        host.keep_history(view.name, parse_history(view.history))
-
-
-def _converted(spec: StreamSpec, rows: Any) -> pa.RecordBatch:
-    """Rows of a table; there are no dead letters of those that somebody pushes, who can be told."""
-    found = convert(spec, rows)
-    if found.dead.num_rows:
-        raise SashError(
-            f'{found.dead.num_rows:,} of these rows are none of table "{spec.name}": {found.dead.column("reason")[0]}',
-            "correct them, and push all of them again: none was taken",
-        )
-    return found.batch

@@ -53,6 +53,7 @@ class SparkOptions(Options, total=False):
     output: Path | str | None  # where changes and answers are written as Parquet files; in the checkpoint
     shards: int | None  # parts of the key space; as many as cores
     on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None  # is told Spark's progress and the metrics
+    temp_views: bool  # whether spark.sql sees the views, as temporary views of the session; True
     observe: bool  # whether metrics are also in Spark's own progress; False
 
 

@@ -52,6 +52,20 @@ class TableRows:
             raise SashError(f'table "{self._spec.name}" does not have all of these rows', "delete only rows that it has")
         return change
 
+    def become(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Hold these rows and no others: what it lacks enters, what it has besides leaves."""
+        self._check_updatable()
+        entering, leaving = self._more(batch, self.rows()), self._more(self.rows(), batch)
+        weights = np.repeat(np.array([-1, 1], np.int64), [leaving.num_rows, entering.num_rows])
+        return self._changed(pa.concat_batches([leaving, entering]), weights)
+
+    def _more(self, batch: pa.RecordBatch, other: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that are more often in one batch than in another, as many times."""
+        more = TableRows(self._spec)
+        more._changed(batch, np.ones(batch.num_rows, np.int64))
+        more._changed(other, -np.ones(other.num_rows, np.int64))
+        return more.rows()
+
     def delete_where(self, predicate: Expression | None) -> pa.RecordBatch:
         self._check_updatable()
         gone = self._where(predicate)
@@ -95,6 +109,17 @@ def file_rows(spec: StreamSpec, base: Path) -> TableRows:
         for split in batch:
             table.insert(read(spec, split).batch)
     return table
+
+
+def whole_rows(spec: StreamSpec, rows: object) -> pa.RecordBatch:
+    """Rows of a table; there are no dead letters of those that somebody pushes, who can be told."""
+    found = convert(spec, rows)
+    if found.dead.num_rows:
+        raise SashError(
+            f'{found.dead.num_rows:,} of these rows are none of table "{spec.name}": {found.dead.column("reason")[0]}',
+            "correct them, and push all of them again: none was taken",
+        )
+    return found.batch
 
 
 def changed_rows(table: TableRows, change: InsertRows | UpdateRows | DeleteRows) -> pa.RecordBatch:

@@ -18,15 +18,18 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from sash.errors import SashError
+from sash.runtime.live import LiveView
+from sash.schema import Schema
 from sash.spark.arenas import BEFORE_ALL
 from sash.spark.folder import Folder
 from sash.spark.manifest import Kept, Manifest, ManifestFolder, Part
-from sash.spark.output_files import MissingPart, read_batches, read_part
+from sash.spark.output_files import MissingPart, Rows, read_batches, read_part
 from sash.spark.sealed import SealedFolder
 
 PIECE_BYTES = 32 << 20  # of files that are read at once
 STEP_BYTES = 1 << 30  # of files in a batch of a reader that has much to catch up with
 TRIES = 20  # to read while files are merged
+TOGETHER = 1 << 16  # rows that are added to an answer at once
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,37 @@ class Changelog:
                     raise  # nobody has merged or forgotten it
         raise SashError(f"the files of {self.name} change faster than they can be read", "read it again")
 
+    def answer(self, schema: Schema) -> pa.Table:
+        """What the view holds after the last batch on record."""
+        for _ in range(TRIES):
+            manifest, live = self.record.read(), LiveView(schema)
+            try:
+                self.restore(live, manifest.kept(self.name), manifest.batch)
+                return live.rows()
+            except MissingPart:
+                if manifest == self.record.read():
+                    raise  # nobody has merged or forgotten it
+        raise SashError(f"the files of {self.name} change faster than they can be read", "read it again")
+
+    def restore(self, live: LiveView, kept: Kept, last: int) -> None:
+        """Fill an answer with what the view held after a batch: the newest answer on record, and the changes since."""
+        waiting, rows = [], 0
+        for found in self._since_answer(kept, last):
+            waiting.append(found.table)
+            rows += found.table.num_rows
+            if rows >= TOGETHER:
+                live.add_changelog(pa.concat_tables(waiting))
+                waiting, rows = [], 0
+        if waiting:
+            live.add_changelog(pa.concat_tables(waiting))
+
+    def _since_answer(self, kept: Kept, last: int) -> Iterator[Rows]:
+        answer, after = kept.answer(last), kept.since
+        if answer is not None:
+            yield from read_part(self.record.answers, answer)
+            after = answer.last
+        yield from read_batches(self.output.child(self.name), kept.between(after, last), after, last)
+
     def _rows(self, manifest: Manifest, piece: Piece, done: int, schema: pa.Schema) -> Iterator[tuple[int, pa.Table]]:
         kept = manifest.kept(self.name)
         if kept.since > piece.after:
@@ -136,8 +170,8 @@ class Changelog:
         answer = next((part for part in kept.answers if part.last == piece.last), None)
         tables = [] if answer is None else [self._with(schema, rows.table) for rows in read_part(self.record.answers, answer)]
         if piece.is_new_start:
-            instant = tables[0].column(1)[0] if tables and tables[0].num_rows else pa.scalar(kept.greatest, pa.timestamp("us"))
-            none = [pa.array([0], pa.int8()), pa.array([instant.as_py()], pa.timestamp("us"))]
+            instant = tables[0].column(1)[0] if tables and tables[0].num_rows else pa.scalar(kept.greatest, schema.types[1])
+            none = [pa.array([0], pa.int8()), pa.array([instant.as_py()], schema.types[1])]
             nothing = [*none, *(pa.nulls(1, kind) for kind in schema.types[2:])]
             tables.insert(0, pa.Table.from_arrays(nothing, schema=schema))
         return pa.concat_tables(tables) if tables else schema.empty_table()

@@ -63,9 +63,9 @@ class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         return [PiecePartition(piece) for piece in self._changelog.pieces(start["batch"], end["batch"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        from pyspark.sql.pandas.types import to_arrow_schema
+        from sash.spark.arrow_types import arrow_schema
 
-        return self._changelog.read(partition.value, to_arrow_schema(self._schema))
+        return self._changelog.read(partition.value, arrow_schema(self._schema))
 
 
 class ChangesSource(DataSource):  # type: ignore[misc]

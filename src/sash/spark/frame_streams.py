@@ -61,7 +61,7 @@ def declaration(name: str, frame: DataFrame, timestamp: str | None, delay: str |
             f'stream "{name}" is not declared, and nothing says which column of the DataFrame has its timestamps',
             f'write stream("{name}", frame, timestamp="column"), or declare it by CREATE STREAM',
         )
-    columns = {field.name: _type_name(name, field.name, field.dataType.simpleString()) for field in frame.schema.fields}
+    columns = column_types(name, frame)
     found = [column for column in columns if column.lower() == timestamp.lower()]
     if not found:
         raise SashError(f'the DataFrame of stream "{name}" has no column "{timestamp}"', f"it has: {choices(columns)}")
@@ -105,6 +105,11 @@ def _length(stream: str, which: str, text: str, least: int) -> str:
     return f"{length} MICROSECONDS"
 
 
+def column_types(name: str, frame: DataFrame) -> dict[str, str]:
+    """The columns of a DataFrame, and their types in SQL."""
+    return {field.name: _type_name(name, field.name, field.dataType.simpleString()) for field in frame.schema.fields}
+
+
 def _type_name(stream: str, column: str, spark_type: str) -> str:
     """The type of a DataFrame's column in SQL; float, smallint and tinyint as the wider ones that hold all their values."""
     wide = re.sub(r"\w+", lambda word: str(NARROW.get(word[0].upper(), word[0])), spark_type)
@@ -112,6 +117,6 @@ def _type_name(stream: str, column: str, spark_type: str) -> str:
         return str(parse_type(wide))
     except SashError as error:
         raise SashError(
-            f'column "{column}" of the DataFrame of stream "{stream}" has the type {spark_type}, which no stream has',
+            f'column "{column}" of the DataFrame of stream "{stream}" has the type {spark_type}, which Sash does not have',
             "cast it to another one, or select the other columns",
         ) from error

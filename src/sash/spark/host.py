@@ -20,7 +20,6 @@ import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -45,6 +44,7 @@ from sash.runtime.progress import Progress
 from sash.runtime.shard import Shard
 from sash.runtime.subscribing import Wishes, begun_with, not_kept
 from sash.scalar.failures import Failures
+from sash.schema import Schema
 from sash.sources.listing import list_files
 from sash.spark.answers import Answers
 from sash.spark.arenas import BEFORE_ALL, arenas_on_this_machine, remove_arenas_of, run_lock
@@ -68,7 +68,9 @@ from sash.spark.pipeline import collected, configured, is_one_machine, on_worker
 from sash.spark.placed_frames import kafka_streams
 from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.reading import Readers, look_here
+from sash.spark.running_query import Controls, RunningQuery
 from sash.spark.sealed import SealedFolder
+from sash.spark.session_views import SessionViews, session_schema
 from sash.spark.settings import Settings
 from sash.spark.shard_task import STAGE, MakeEngine
 from sash.spark.sink_feed import FileFeed
@@ -111,6 +113,7 @@ class SparkHost:
         self._make_engine = make_engine
         self._code: Code = {} if code is None else code  # that the user has registered; it may grow
         self._sent: Code = {}  # what of it the tasks of the query have
+        self._session_views = SessionViews(spark)
         self._temporary = TemporaryFolder() if checkpoint is None else None
         place = SealedFolder.of(checkpoint or "" if self._temporary is None else self._temporary.path)
         target = Folder.of(output) if output is not None else place.plain.child("output")
@@ -123,6 +126,7 @@ class SparkHost:
         )
         self._between_batches = threading.RLock()  # held by a batch, or by who wants the state to stand still
         self._query: LastingQuery | None = None
+        self._handle: RunningQuery | None = None  # from a start to the stop after it
         self._is_unsure = False  # whether a statement is on record
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
         self._told = 0.0  # when the query was begun, or its last batch ended
@@ -194,25 +198,33 @@ class SparkHost:
             self._checkpoint.finish()
             self._remove_arenas()
 
-    def start(self) -> None:
-        """Begin to run, until `stop`."""
+    def start(self, controls: Controls | None = None) -> RunningQuery:
+        """Begin to run, until `stop`; who holds the host may want to do more when that is asked of the handle."""
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
         self._check_idle()
         with self._explained():
             try:
                 self._begin(ALWAYS)
-            except BaseException:
+            except BaseException as failure:
+                self._end_handle(failure)
                 self.stop()
                 raise
+        assert self._query is not None
+        if self._handle is None:
+            self._handle = RunningQuery(self._query, controls or self)
+        self._handle.go_on_with(self._query)
         threading.Thread(target=self._mind_the_idle, args=(self._query,), daemon=True).start()
+        return self._handle
 
     def _check_idle(self) -> None:
         """One query at a time; one that has failed makes room for another try."""
         self._check_sure()
         if self._query is not None and self._query.isActive:
             raise SashError("the job runs already", "call stop() before it is started in another way")
-        self.stop()
+        if self._query is not None:
+            self._end_handle()  # one that waits for another query of Spark's goes on
+        self._stop_query()
 
     @contextmanager
     def _on_record(self) -> Iterator[None]:
@@ -288,10 +300,17 @@ class SparkHost:
 
         def stop_if_needed(before: Job, after: Job) -> None:
             if is_running and needs_another_query(before, after, self._frames, self._code.keys() - self._sent.keys()):
-                self.stop()
+                if self._handle is not None:
+                    self._handle.wait_for_next()
+                self._stop_query()
 
-        with self._on_record():
-            number = self.steering.change(make, sql, fresh, self.versions.put_rows(tables), stop_if_needed)
+        try:
+            with self._on_record():
+                number = self.steering.change(make, sql, fresh, self.versions.put_rows(tables), stop_if_needed)
+        except BaseException as failure:
+            if self._query is None:
+                self._end_handle(failure)
+            raise
         self._awaited = number if is_running else 0
 
     def catch_up(self) -> None:
@@ -312,6 +331,15 @@ class SparkHost:
 
     def stop(self) -> None:
         """Stop; the batch at hand is given up, and a later run begins with it."""
+        self._stop_query()
+        self._end_handle()
+
+    def _end_handle(self, failure: BaseException | None = None) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            handle.end(failure)
+
+    def _stop_query(self) -> None:
         query, self._query = self._query, None
         if query is not None:
             query.stop()
@@ -321,6 +349,7 @@ class SparkHost:
     def close(self) -> None:
         """Stop, and delete what was only for this process."""
         self.stop()
+        self._session_views.hide_all()
         self._is_closed = True
         with self.ledger.came:
             self.ledger.came.notify_all()
@@ -416,6 +445,13 @@ class SparkHost:
             since = self.ledger.manifest.kept(output_name(name, Cargo.CHANGES)).complete_from
             return self._instants_of(view).final_before if since is None else since
 
+    def show(self, name: str, schema: Schema) -> None:
+        """Let the session see a view, as a temporary view of its name."""
+        self._session_views.show(name, self.ledger.changelog(output_name(name, Cargo.CHANGES)), schema)
+
+    def hide(self, name: str) -> None:
+        self._session_views.hide(name)
+
     def keep_history(self, name: str, history: HistoryLimit) -> None:
         """So much of the past of a view is kept, in the outputs."""
         self._tidying.histories[output_name(name, Cargo.CHANGES)] = history
@@ -423,7 +459,7 @@ class SparkHost:
     def changes(self, name: str) -> DataFrame:
         """The changelog of a view, as a streaming DataFrame."""
         view = self._view(name)
-        schema = from_arrow_schema(changes_schema(view.schema), prefer_timestamp_ntz=True)
+        schema = session_schema(self._spark, changes_schema(view.schema))
         self._spark.dataSource.register(ChangesSource)
         changelog = self.ledger.changelog(output_name(name, Cargo.CHANGES))
         return self._spark.readStream.format(CHANGES_FORMAT).schema(schema).option(OPTION, changelog.to_text()).load()

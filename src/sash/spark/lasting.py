@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import LostWorkerWarning
@@ -42,12 +43,28 @@ class LastingQuery:
         return bool(query.isActive and not query.status["isDataAvailable"])
 
     @property
+    def name(self) -> str:
+        return str(self._query.name)
+
+    @property
+    def id(self) -> str:
+        return str(self._query.id)
+
+    @property
     def runId(self) -> str:
         return str(self._query.runId)
 
     @property
-    def recentProgress(self) -> Any:
-        return self._query.recentProgress
+    def status(self) -> dict[str, Any]:
+        return dict(self._alive().status)
+
+    @property
+    def recentProgress(self) -> list[StreamingQueryProgress]:
+        return list(self._query.recentProgress)
+
+    @property
+    def lastProgress(self) -> StreamingQueryProgress | None:
+        return self._query.lastProgress
 
     def exception(self) -> PySparkException | None:
         return self._alive().exception()

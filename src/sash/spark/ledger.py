@@ -28,13 +28,11 @@ from sash.spark.epochs import NONE
 from sash.spark.folder import Folder
 from sash.spark.manifest import WAY_OUT, Kept, Manifest, ManifestFolder, Part
 from sash.spark.merging import copied
-from sash.spark.output_files import Rows, put_rows, read_batches, read_part
+from sash.spark.output_files import put_rows, read_batches, read_part
 from sash.spark.output_folder import Leaving, check_output, clear, older_files
 from sash.spark.outputs import output_name, put_empty, told_files
 from sash.spark.sealed import SealedFolder
 from sash.spark.trials import shown
-
-TOGETHER = 1 << 16  # rows that are added to an answer at once
 
 
 class Ledger:
@@ -164,23 +162,9 @@ class Ledger:
         return BEGINNING if found is None else found.complete
 
     def restore(self, view: View, live: LiveView, last: int) -> None:
-        """Fill an answer with what a view held after a batch: the newest answer on record, and the changes since."""
-        kept, waiting, rows = self.manifest.kept(output_name(view.name, Cargo.CHANGES)), [], 0
-        for found in self._since_answer(view, kept, last):
-            waiting.append(found.table)
-            rows += found.table.num_rows
-            if rows >= TOGETHER:
-                live.add_changelog(pa.concat_tables(waiting))
-                waiting, rows = [], 0
-        if waiting:
-            live.add_changelog(pa.concat_tables(waiting))
-
-    def _since_answer(self, view: View, kept: Kept, last: int) -> Iterator[Rows]:
-        answer, after = kept.answer(last), kept.since
-        if answer is not None:
-            yield from read_part(self.record.answers, answer)
-            after = answer.last
-        yield from read_batches(self._folder(view), kept.between(after, last), after, last)
+        """Fill an answer with what a view held after a batch."""
+        name = output_name(view.name, Cargo.CHANGES)
+        self.changelog(name).restore(live, self.manifest.kept(name), last)
 
     def changelog(self, name: str) -> Changelog:
         """An output as its readers see it."""

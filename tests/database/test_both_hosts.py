@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,21 @@ def test_instants_are_given_as_people_have_them(play: Play, instant: sash.databa
     played = play()
     played.put((30, "a", 1))
     played.db.advance(instant)
+    played.settle()
+    assert played.db.view("v").as_of == at(90)
+
+
+OUTSIDE = [10**30, -(10**30), 2**62, datetime.max.replace(tzinfo=timezone(timedelta(hours=-5))), None, 1.5]
+
+
+@pytest.mark.parametrize("instant", OUTSIDE, ids=[type(instant).__name__ for instant in OUTSIDE])
+def test_an_instant_outside_of_the_calendar_is_refused_and_harms_nobody(play: Play, instant: Any) -> None:
+    """It ended the database, and on Spark it would have been put down for good."""
+    played = play()
+    played.put((30, "a", 1))
+    with pytest.raises(SashError, match=r"outside of the calendar|is no instant"):
+        played.db.advance(instant)
+    played.db.advance(90 * SECOND)
     played.settle()
     assert played.db.view("v").as_of == at(90)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from datetime import time as time_of_day
 from typing import TypeAlias
 
@@ -15,12 +15,19 @@ Instant: TypeAlias = "str | int | datetime"  # "2024-05-01 12:00:00", "12:00:00"
 
 def parse_instant(given: Instant, day: int = 0) -> int:
     """An instant in microseconds; a time alone is one of the day that `day` is in, and a zone is turned into UTC."""
-    if isinstance(given, int):
-        return given
-    found = _parsed(given, day) if isinstance(given, str) else given
-    if found.tzinfo is not None:
-        found = found.astimezone(UTC).replace(tzinfo=None)
-    return (found - EPOCH) // timedelta(microseconds=1)
+    instant = given if isinstance(given, int) else _micros(_parsed(given, day) if isinstance(given, str) else given)
+    if not BEGINNING <= instant < END:
+        hint = "it goes from 0001-01-01 to 9999-12-31; numbers are microseconds since 1970"
+        raise SashError("this instant is outside of the calendar", hint)
+    return instant
+
+
+def _micros(given: datetime) -> int:
+    if not isinstance(given, datetime):
+        raise SashError(f"a {type(given).__name__} is no instant", "give a text, a datetime, or microseconds since 1970")
+    # Not by `astimezone`, which fails for what is in the calendar of another zone alone.
+    offset = given.utcoffset() or timedelta()
+    return (given.replace(tzinfo=None) - EPOCH - offset) // timedelta(microseconds=1)
 
 
 def _parsed(text: str, day: int) -> datetime:

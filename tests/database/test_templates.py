@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -114,3 +114,22 @@ def test_a_prepared_question_takes_as_many_values_as_it_has_places(db: Database)
             prepared.query(*values)
     with pytest.raises(sash.SashError, match="values of the type object cannot be given"):
         prepared.query(1, object())
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM p WHERE k = ?1", "SELECT * FROM p WHERE k = 7?", "SELECT * FROM p WHERE g = ?'x'", "SELECT k AS x? FROM p"])
+def test_a_place_for_a_value_is_a_word_of_its_own(db: Database, sql: str) -> None:
+    """With 1 in place of its ?, `k = ?1` asked for 11."""
+    with pytest.raises(sash.SashError, match="stands for one whole value"):
+        db.prepare(sql)
+
+
+UTC_ENDS_SOONER = datetime.max.replace(tzinfo=timezone(timedelta(hours=-5)))
+
+
+@pytest.mark.parametrize("value", ["\ud800", 10**5_000, -(10**38), Decimal("1e999999"), Decimal("NaN"), UTC_ENDS_SOONER], ids=lambda value: ascii(value)[:20] if isinstance(value, str) else type(value).__name__)
+def test_values_that_no_text_can_hold_are_refused_however_often(db: Database, value: Any) -> None:
+    prepared = db.prepare("SELECT * FROM p WHERE g = ?")
+    for _ in range(3):
+        with pytest.raises(sash.SashError):
+            prepared.query(value)
+        assert len(prepared.query("g1")) == len(db.query("SELECT * FROM p WHERE g = 'g1'"))

@@ -22,8 +22,9 @@ from sash.scalar.nodes import Call, Column, Literal
 from sash.schema import Kind
 
 MOST = 256  # templates that are known
-# After a sign of comparison: a whole number that every numeric type holds, or a text without quotes and backslashes.
-_CONSTANT = re.compile(r"""(?<=[=<>])(\s*)(?:(-?[0-9]{1,9}|\(-[0-9]{1,9}\))(?![\w.'])|'([^'\\]*)'(?!'))""")
+# After a sign of comparison: a whole number that every numeric type holds, or a text without quotes, backslashes and halves of
+# characters, which the parser refuses.
+_CONSTANT = re.compile(r"""(?<=[=<>])(\s*)(?:(-?[0-9]{1,9}|\(-[0-9]{1,9}\))(?![\w.'])|'([^'\\\ud800-\udfff]*)'(?!'))""")
 _NUMBER, _TEXT = 918_273_000, "a constant that nobody writes "
 _KINDS = {int: (Kind.BIGINT, Kind.INT, Kind.DOUBLE), str: (Kind.STRING,)}
 

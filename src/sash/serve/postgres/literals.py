@@ -23,19 +23,31 @@ def literal(value: Any) -> str:
     if isinstance(value, str):
         return string(value)
     if isinstance(value, int):
-        return str(value) if value >= 0 else f"({value})"
+        return _whole(value)
     if isinstance(value, float):
         return f"CAST('{value!r}' AS DOUBLE)" if isfinite(value) else f"CAST('{_special(value)}' AS DOUBLE)"
     if isinstance(value, Decimal):
         return _decimal(value)
     if isinstance(value, datetime):
-        naive = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-        return f"TIMESTAMP '{naive.isoformat(' ')}'"
+        return f"TIMESTAMP '{_naive(value).isoformat(' ')}'"
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, list):
         return f"ARRAY({', '.join(literal(one) for one in value)})"
     raise not_supported(f"values of the type {type(value).__name__} cannot be given to a query")
+
+
+def _whole(value: int) -> str:
+    if abs(value) >= 10**38:
+        raise WireError("22003", "a whole number has 38 digits at most")
+    return str(value) if value >= 0 else f"({value})"
+
+
+def _naive(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+    except OverflowError:
+        raise WireError("22008", f"{value} is outside of the calendar of UTC") from None
 
 
 def _special(value: float) -> str:
@@ -50,5 +62,5 @@ def _decimal(value: Decimal) -> str:
     scale = max(0, -exponent)
     precision = max(len(digits) + max(0, exponent), scale, 1)
     if precision > 38:
-        raise WireError("22003", f"{value:f} has {precision} digits, and a DECIMAL has 38 at most")
+        raise WireError("22003", f"{value} has {precision} digits, and a DECIMAL has 38 at most")
     return f"CAST('{value:f}' AS DECIMAL({precision}, {scale}))"

@@ -19,7 +19,7 @@ settings.register_profile("sash", deadline=None, derandomize=True, suppress_heal
 settings.load_profile("sash")
 
 
-LAWS = ("properties", "cases", "damage", "simulation", "fuzz", "benchmarks")  # folders of tests that play many queries or many inputs
+LAWS = ("properties", "cases", "slt", "damage", "simulation", "fuzz", "benchmarks")  # folders of tests that play many queries or many inputs
 LANES = ("spark", "laws", "fast")  # in the order in which they begin: what takes longest first, what is short fills the gaps at the end
 
 

@@ -8,11 +8,24 @@ query of the other tests calls a kernel in another way.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 import sash
 from sash.database.options import ExpiryName
+from sash.plan.streams import StreamSpec
+from sash.planner.job import Job, plan_job
+from sash.runtime.packets import Packet
+from sash.runtime.packing import NO_DEAD, pack_split
+from sash.runtime.partitions import PARTITION, POSITION, named
+from sash.runtime.shard import Shard
+from sash.sources.convert import convert
+from sash.stores.arena import Arena
 
 INPUTS = """
 CREATE STREAM a (ts TIMESTAMP, k STRING, v BIGINT, x DOUBLE, d DECIMAL(30, 2)) TIMESTAMP BY ts;
@@ -55,6 +68,7 @@ QUERIES = (
     "SELECT a.v, b.v AS w FROM a FOLLOWED BY b USING RECENT ON a.k = b.k AND a.v <= b.v WITHIN 2 SECONDS",
     "SELECT a.v, b.v AS w FROM a FOLLOWED BY b USING RECENT ON a.k = b.k WITHIN 2 SECONDS",
     "SELECT a.v, b.v AS w FROM a FOLLOWED BY b USING CHRONICLE ON a.k = b.k WITHIN 2 SECONDS",
+    "SELECT a.v, b.v AS w FROM a FOLLOWED BY b USING CHRONICLE ON a.k = b.k AND a.v <= b.v WITHIN 2 SECONDS",
     "SELECT k, MEDIAN(x) AS m, STRING_AGG(k, ',') AS t, STDDEV(x) AS d FROM a [RANGE 2 SECONDS] GROUP BY k EMIT EVERY 1 SECONDS",
     "SELECT e FROM (SELECT ARRAY_AGG(v) AS l FROM a [RANGE 2 SECONDS]), UNNEST(l) AS u(e)",
     "SELECT x FROM a [RANGE 2 SECONDS] WHERE x > 0.25",
@@ -94,11 +108,40 @@ def play_questions() -> None:
         db.query(f"SELECT * FROM answer ORDER BY {order} LIMIT 1")
 
 
+def play_shards() -> None:
+    """Rows on their way to two shards, in packets; one stream has partitions, with rows out of order and late ones."""
+    db = sash.connect()
+    db.execute(INPUTS + "".join(f"CREATE MATERIALIZED VIEW v{place} AS {query};" for place, query in enumerate(QUERIES[:5])))
+    streams = dict(db.catalog.streams)
+    streams["a"] = replace(streams["a"], partition=("p",), position="o")
+    job = plan_job(streams, {view.name: view.plan for view in db.materialized().values()}, 2)
+    places = [(level, shard) for level in range(1, job.levels + 1) for shard in range(job.shards)]
+    shards = {place: Shard(job, *place, Arena.anonymous()) for place in places}
+    for start in range(0, 3 * MANY, MANY):
+        numbers = range(start, start + MANY)
+        of_a = [(number // 100 + number % 7, f"name {number % 70}", number, 0.5, "1.25") for number in numbers]
+        of_b = [(number // 100, f"name {number:0200d}", number) for number in numbers]  # so long that they are swept
+        waiting = [*_packets(job, streams["a"], of_a), *_packets(job, streams["b"], of_b)]
+        for (level, shard), one in shards.items():
+            out = one.step([packet for packet in waiting if (packet.level, packet.shard) == (level, shard)])
+            waiting += [packet for packet in out if packet.level]
+
+
+def _packets(job: Job, stream: StreamSpec, rows: Sequence[tuple[object, ...]]) -> Iterator[Packet]:
+    batch = convert(stream, rows).batch
+    if stream.position is not None:
+        numbers = pa.array(range(len(rows)), pa.int64())
+        batch = batch.append_column(PARTITION, named([pc.bit_wise_and(numbers, 3)])).append_column(POSITION, numbers)
+    return pack_split(job, stream, 0, batch, NO_DEAD, None)
+
+
 def warm() -> None:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as workers:
         list(workers.map(play, QUERIES))
         list(workers.map(play_other_ways, OTHER_WAYS))
-        workers.submit(play_questions).result()
+        others = [workers.submit(play_questions), workers.submit(play_shards)]
+        for other in others:
+            other.result()
 
 
 if __name__ == "__main__":

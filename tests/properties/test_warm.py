@@ -56,6 +56,7 @@ def play_everything() -> None:
                 db.push(name, rows[name])
             db.end()
     play_look_ups()
+    play_shards()
 
 
 def play_look_ups() -> None:
@@ -65,15 +66,30 @@ def play_look_ups() -> None:
     compared(1, 30, 4)
 
 
+def play_shards() -> None:
+    """Some of the shapes on several shards, and the law of partitions."""
+    from playing import Way, played
+    from test_partitions_law import test_partitions_are_judged_as_the_contract_says
+
+    from shapes import SHAPES, STREAMS, make_rows
+
+    for shape in SHAPES[::8]:
+        played(STREAMS + shape.sql, make_rows(21, 60), Way(size=20, shards=3, restarts=True), view=shape.name)
+    for seed in range(8):
+        test_partitions_are_judged_as_the_contract_says(seed)
+
+
 def late_ones() -> dict[str, list[str]]:
     """What is compiled after the warm-up."""
     from sash.warm import OTHER_WAYS, QUERIES, play, play_other_ways, play_questions
+    from sash.warm import play_shards as warm_shards
 
     for query in QUERIES:
         play(query)
     for expiry in OTHER_WAYS:
         play_other_ways(expiry)
     play_questions()
+    warm_shards()
     before = compiled()
     assert sum(map(bool, before.values())) > 50
     play_everything()

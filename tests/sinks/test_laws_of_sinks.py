@@ -15,6 +15,8 @@ from sash.plan.keys import key_of
 from sash.testing.oracle import Oracle
 from shapes import SHAPES, STREAMS, Shape, make_rows
 
+pytestmark = pytest.mark.laws
+
 VIEWS = {
     "grouped": "SELECT bidder, tag, COUNT(*) AS n, SUM(price) AS total, ARRAY_AGG(auction) AS auctions FROM bids [RANGE 6 SECONDS] GROUP BY bidder, tag",
     "whole": "SELECT COUNT(*) AS n, MAX(price) AS top FROM bids [RANGE 6 SECONDS]",

@@ -23,6 +23,8 @@ sys.path.append(str(Path(__file__).parents[1] / "properties"))
 from company import Company, companies, instant
 from test_random_queries import examples
 
+pytestmark = pytest.mark.laws
+
 
 class Run:
     """Some views of a company, on a host without a JVM."""

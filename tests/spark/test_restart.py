@@ -20,6 +20,7 @@ from sash.spark import folding, planner, tidying
 from sash.spark.checkpoint import events_after
 from sash.spark.folder import Folder
 
+pytestmark = pytest.mark.laws  # hundreds of batches
 assert often  # a fixture
 BATCHES = int(os.environ.get("SASH_RESTART_BATCHES", "240"))  # of the longer history
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING) TIMESTAMP BY ts"

@@ -20,6 +20,8 @@ from sash.schema import BEGINNING
 from sash.testing.tables import Change, from_arrow
 from shapes import SHAPES, STREAMS, Shape, make_rows
 
+pytestmark = pytest.mark.laws
+
 NAMES = ("bids", "asks", "quiet")
 SELLERS = "INSERT INTO sellers VALUES ('ann', 'north'), ('bob', 'south'), ('bob', 'south'), (NULL, 'nowhere');"
 

@@ -36,7 +36,10 @@ class WindowFunction(Enum):
     LAST_VALUE = "LAST_VALUE"
 
 
-_NUMBERS = (WindowFunction.ROW_NUMBER, WindowFunction.RANK, WindowFunction.DENSE_RANK, WindowFunction.NTILE)
+_TYPES = {  # of those that take no column
+    WindowFunction.ROW_NUMBER: BIGINT, WindowFunction.RANK: BIGINT, WindowFunction.DENSE_RANK: BIGINT,
+    WindowFunction.NTILE: BIGINT, WindowFunction.PERCENT_RANK: DOUBLE, WindowFunction.CUME_DIST: DOUBLE,
+}  # fmt: skip
 _BY_PEERS = (WindowFunction.ROW_NUMBER, WindowFunction.RANK, WindowFunction.DENSE_RANK)
 _OF_THE_WHOLE = (WindowFunction.PERCENT_RANK, WindowFunction.CUME_DIST, WindowFunction.NTILE)
 
@@ -98,9 +101,7 @@ class OverCall:
     def type(self) -> Type:
         if not isinstance(self.function, WindowFunction):
             return self.function.type
-        if self.argument_type is not None:
-            return self.argument_type
-        return BIGINT if self.function in _NUMBERS else DOUBLE
+        return _TYPES[self.function] if self.argument_type is None else self.argument_type
 
     @property
     def reach(self) -> Reach:

@@ -27,12 +27,12 @@ class Arc:
     """A reader's end of a buffer: how far it has read, and what it was promised."""
 
     __slots__ = (
-        "_given", "_own", "_owner", "_read", "_scope", "buffer", "first", "head", "is_active", "reader", "register", "side"
+        "_given", "_own", "_owner", "_read", "_scope", "buffer", "first", "head", "reader", "register", "side"
     )
 
     def __init__(self, buffer: Buffer, reader: int, side: int, owner: str, scope: Scope) -> None:
         self.buffer, self.reader, self.side, self._owner = buffer, reader, side, owner
-        self.register, self.is_active = BEGINNING, False
+        self.register = BEGINNING
         self._scope = scope.scope(f"input {side}")
         self._own = buffer.queue(owner, self._scope) if self._scope.has("registers") else None
         self._given: Delta | None = None  # rows of this step that do not lie in the buffer

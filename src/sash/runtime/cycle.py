@@ -167,7 +167,7 @@ class Cycle:
             for arc, below in zip(node.arcs, self.inputs[node.number], strict=True):
                 promised = promise(self.nodes, self.inputs, below, known)
                 if promised > arc.clock:
-                    arc.register, arc.is_active = promised, True
+                    arc.register = promised
                     self.messages += 1
         elif self.timing is Timing.PUNCTUATION:
             self._punctuate(node.number)
@@ -190,8 +190,6 @@ class Cycle:
         while node.output.clock < node.reach and node.next_event < node.reach:
             self._run_to(node, node.cut(node.reach, self._batch, self._begins))
             self._work_off()
-        for arc in node.arcs:
-            arc.is_active = False
 
     def _punctuate(self, number: int) -> None:
         """Let time pass through all below an operator, one after the other; those who have rows to work off let none pass."""

@@ -58,7 +58,7 @@ class Demand:
             for arc, sources in zip(self._nodes[one].arcs, self._arcs[one], strict=True):
                 promised = min(map(self._promise, sources))
                 if promised > arc.clock:
-                    arc.register, arc.is_active = promised, True
+                    arc.register = promised
                     self.messages += 1
 
     def _unasked(self, number: int) -> list[int]:
@@ -73,13 +73,9 @@ class Demand:
         return sorted(found)
 
     def _promise(self, number: int) -> int:
-        """What one at the beginning of an arc of time can say; what its registers were told is then handed on."""
+        """What one at the beginning of an arc of time can say."""
         node = self._nodes[number]
-        if node.operator is None:
-            return node.output.clock
-        for arc in node.arcs:
-            arc.is_active = False
-        return node.reach
+        return node.output.clock if node.operator is None else node.reach
 
 
 def promise(nodes: Sequence[Node], inputs: Sequence[Sequence[int]], number: int, known: dict[int, int]) -> int:

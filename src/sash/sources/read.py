@@ -25,4 +25,8 @@ def _read(spec: StreamSpec, split: Split) -> TextResult:
         text = read_text(split.start, split.stop - split.start)
     if split.start == 0:
         text = text.removeprefix(BYTE_ORDER_MARK)
-    return read_csv(spec, split.header, text) if split.format == "csv" else read_json(spec, text)
+    if split.format == "csv":
+        return read_csv(spec, split.header, text)
+    if split.format == "json":
+        return read_json(spec, text)
+    raise AssertionError(f"no reader knows the format {split.format}")

@@ -16,6 +16,7 @@ ORDER = (
 
 HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "shell"}, "confluent_kafka": {"sinks"}}
 
+pytestmark = pytest.mark.xdist_group("layers")  # every file is read once
 PACKAGE = Path(next(iter(sash.__path__)))
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -24,22 +25,34 @@ def layer(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def nodes(tree: ast.AST, with_typing: bool) -> Iterator[ast.AST]:
-    """A tree from the top; without the bodies of `if TYPE_CHECKING`, which never run."""
-    for node in ast.iter_child_nodes(tree):
-        if with_typing or not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield node
-            yield from nodes(node, with_typing)
+def statements(tree: ast.AST, with_typing: bool) -> Iterator[ast.AST]:
+    """All statements of a tree; without the bodies of `if TYPE_CHECKING`, which never run."""
+    waiting = [tree]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop()):
+            is_typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case) and (with_typing or not is_typing):
+                yield node
+                waiting.append(node)
 
 
 @cache
-def imports(path: Path, with_typing: bool = True) -> tuple[str, ...]:
-    """The full names of the modules that a file imports, anywhere in it."""
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _imported_names(path: Path, with_typing: bool) -> tuple[str, ...]:
     return tuple(_imports(path, with_typing))
 
 
+def imports(path: Path, with_typing: bool = True) -> tuple[str, ...]:
+    """The full names of the modules that a file imports, anywhere in it."""
+    return _imported_names(path, with_typing)
+
+
 def _imports(path: Path, with_typing: bool) -> Iterator[str]:
-    for node in nodes(ast.parse(path.read_text(encoding="utf-8")), with_typing):
+    for node in statements(parsed(path), with_typing):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

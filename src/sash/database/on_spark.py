@@ -88,7 +88,7 @@ class SparkDatabase(Database):
         self._host: SparkHost | None = None
         self._shards = shards
         self._backfill = backfill
-        self._is_shown = temp_views
+        self._is_shown = temp_views and not callable(spark)  # nobody else uses a session that is made here
         self._flush = flush
         self._tables: dict[str, TableRows] = {}
         self._early: list[tuple[str, pa.RecordBatch]] = []  # changes of tables before the start

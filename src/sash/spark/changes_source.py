@@ -11,11 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
+
+from sash.spark.available_now import SupportsTriggerAvailableNow
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.streaming.datasource import ReadLimit
 
     from sash.spark.changelog import Changelog, Piece
 
@@ -50,8 +52,10 @@ class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
     def initialOffset(self) -> dict[str, Any]:
         return {"batch": None}
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
         newest = self._changelog.newest() if self._limit is None else self._limit
+        if start is None:  # PySpark 4.1 wants the last one there is
+            return {"batch": newest}
         after = start["batch"]
         if after is not None and after >= newest:
             return start

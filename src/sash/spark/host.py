@@ -48,6 +48,7 @@ from sash.schema import Schema
 from sash.sources.listing import list_files
 from sash.spark.answers import Answers
 from sash.spark.arenas import BEFORE_ALL, arenas_on_this_machine, remove_arenas_of, run_lock
+from sash.spark.available_now import IS_TOLD
 from sash.spark.changes_source import FORMAT as CHANGES_FORMAT
 from sash.spark.changes_source import OPTION, ChangesSource
 from sash.spark.checkpoint import JOB, Checkpoint, find_checkpoint, fingerprint, make_checkpoint, newest_event
@@ -601,14 +602,25 @@ class SparkHost:
     def _run_bounded(self) -> None:
         with self._explained(), noted_interrupts() as interrupt:
             try:
-                self._begin({"availableNow": True})
+                self._begin_bounded()
                 while self._query is not None and not self._query.awaitTermination(POLL):
                     if interrupt.is_set():
                         raise KeyboardInterrupt
+                    if not IS_TOLD:  # who would go on for ever is stopped when all is answered
+                        self._take_all()
+                        break
                 self.ledger.fence()  # a run that had nothing to do may not have noticed that another one did it all
                 self._tidying.finish()
             finally:
                 self.stop()
+
+    def _begin_bounded(self) -> None:
+        settings = self._settings
+        self._settings = replace(settings, is_bounded=not IS_TOLD)
+        try:
+            self._begin({"availableNow": True} if IS_TOLD else ALWAYS)
+        finally:
+            self._settings = replace(self._settings, is_bounded=False)
 
     def _claim(self) -> None:
         """From now on this is the one that runs the job; whoever did before finds out and stops."""

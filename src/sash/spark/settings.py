@@ -32,6 +32,7 @@ class Settings:
     batch_bytes: int = BATCH_BYTES
     flush: bool = True
     until: int | None = None
+    is_bounded: bool = False  # what is there when the query begins is all there will be, where Spark does not say so itself
     snapshot_every: int = SNAPSHOT_EVERY
     retain: int = RETAIN
     epoch: int = 0  # of the driver (`epochs.py`)

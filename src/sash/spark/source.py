@@ -14,13 +14,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
+
+from sash.spark.available_now import SupportsTriggerAvailableNow
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.streaming.datasource import ReadLimit
 
-    from sash.spark.offsets import Share
+    from sash.spark.offsets import Offset, Share
     from sash.spark.planner import Planner
 
 FORMAT = "sash"
@@ -40,13 +42,18 @@ class SashReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 
     def __init__(self, text: str) -> None:
         self._text = text  # of job and settings
+        self._planned: Offset | None = None  # the end of the last batch
 
     @cached_property
     def _planner(self) -> Planner:
         from sash.spark.planner import Planner
         from sash.spark.settings import from_text
 
-        return Planner(*from_text(self._text))
+        job, settings = from_text(self._text)
+        planner = Planner(job, settings)
+        if settings.is_bounded:
+            planner.look_once()
+        return planner
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._planner.look_once()
@@ -56,15 +63,22 @@ class SashReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 
         return Offset().to_json()
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
         from sash.spark.offsets import Offset
 
-        return self._planner.next(Offset.from_json(start)).to_json()
+        return self._planner.next(self._reached() if start is None else Offset.from_json(start)).to_json()
+
+    def _reached(self) -> Offset:
+        """Where the query is, if it does not say so (PySpark 4.1)."""
+        from sash.spark.offsets import newest_offset
+        from sash.spark.settings import from_text
+
+        return self._planned or newest_offset(from_text(self._text)[1].checkpoint)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         from sash.spark.offsets import Offset, shares
 
-        offset = Offset.from_json(end)
+        offset = self._planned = Offset.from_json(end)
         if start == end and offset.batch:  # the first batch of a query may bring nothing, and yet every shard has to answer it
             return []
         return [SharePartition(share) for share in shares(self._planner.job_at(offset.job), offset)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
     items.sort(key=lambda item: next(place for place, name in enumerate(LANES) if item.get_closest_marker(name) is not None))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tests of a group that run anywhere are right, but slow, and nobody would notice."""
+    grouped = [item for item in session.items if item.get_closest_marker("xdist_group") is not None]
+    if session.config.getoption("loadgroup", False) and not all("@" in item.nodeid for item in grouped):
+        warnings.warn("groups of tests have no effect with this pytest: install one below 9.2", stacklevel=1)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bars import COLOURS
-from experiments.figure import Line, Panel
+from experiments.figure import Figure, Line, Panel
 from experiments.running import Finished
 from experiments.tables import Table
 from sash.errors import SashError
@@ -37,7 +37,7 @@ def picture(done: Finished) -> Any:
     rows = math.ceil(len(panels) / columns)
     figure, axes = pyplot.subplots(rows, columns, figsize=(4.9 * columns, 3.3 * rows), squeeze=False, layout="constrained")
     for axis, panel in zip(axes.flat, panels, strict=False):
-        _draw(axis, panel, done.table)
+        _draw(axis, panel, done.table, _looks(done.figure))
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     return figure
@@ -68,9 +68,15 @@ def png(done: Finished, path: Path) -> None:
     pyplot.close(figure)
 
 
-def _draw(axis: Any, panel: Panel, table: Table) -> None:
+def _looks(figure: Figure) -> dict[str, tuple[str, str]]:
+    """Colour and marker of every system, the same in all panels. A formula has none."""
+    systems = [system for system in figure.systems if not system.endswith(", formula")]
+    return {system: (COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)]) for n, system in enumerate(systems)}
+
+
+def _draw(axis: Any, panel: Panel, table: Table, looks: dict[str, tuple[str, str]]) -> None:
     are_bars = any(isinstance(x, str) for line in panel.lines for x, _ in line.points)
-    (_bars if are_bars else _lines)(axis, panel, table)
+    (_bars if are_bars else _lines)(axis, panel, table, looks)
     axis.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
     if panel.is_log:
         axis.set_yscale("log")
@@ -88,25 +94,25 @@ def _spans(line: Line, table: Table) -> tuple[list[float], list[list[float]]]:
     return medians, [[median - min(values) for median, values in pairs], [max(values) - median for median, values in pairs]]
 
 
-def _lines(axis: Any, panel: Panel, table: Table) -> None:
-    for number, line in enumerate(panel.lines):
+def _lines(axis: Any, panel: Panel, table: Table, looks: dict[str, tuple[str, str]]) -> None:
+    for line in panel.lines:
         medians, spans = _spans(line, table)
-        xs, colour = [x for x, _ in line.points], COLOURS[number % len(COLOURS)]
+        xs = [x for x, _ in line.points]
         if line.is_expected:
             axis.plot(xs, medians, color="#222222", linestyle=":", label=line.label, zorder=5)
         else:
-            marker = MARKERS[number % len(MARKERS)]
+            colour, marker = looks[line.label]
             look = {"color": colour, "marker": marker, "markersize": 4, "capsize": 2, "linewidth": 1.2}
             axis.errorbar(xs, medians, yerr=spans, label=line.label, **look)
 
 
-def _bars(axis: Any, panel: Panel, table: Table) -> None:
+def _bars(axis: Any, panel: Panel, table: Table, looks: dict[str, tuple[str, str]]) -> None:
     names = list(dict.fromkeys(x for line in panel.lines for x, _ in line.points))
     width = 0.84 / len(panel.lines)
     for number, line in enumerate(panel.lines):
         medians, spans = _spans(line, table)
         places = [names.index(x) + (number + 0.5) * width - 0.42 for x, _ in line.points]
-        colour = COLOURS[number % len(COLOURS)]
+        colour, _ = looks[line.label]
         thin = {"linewidth": 0.8, "capsize": 1.5}
         axis.bar(places, medians, 0.92 * width, yerr=spans, color=colour, label=line.label, error_kw=thin)
     axis.set_xticks(range(len(names)), names, fontsize="small")

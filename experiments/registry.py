@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from experiments.figure import Figure, Paper
 from experiments.shared_joins.paper import PAPER as SHARED_JOINS
+from experiments.window_indexes.paper import PAPER as WINDOW_INDEXES
 from sash.errors import SashError
 
-PAPERS = (SHARED_JOINS,)
+PAPERS = (SHARED_JOINS, WINDOW_INDEXES)
 
 
 def choose(names: Sequence[str]) -> list[tuple[Paper, list[Figure]]]:

@@ -1,0 +1,1 @@
+"""Loops over the paper's structures, as flat arrays."""

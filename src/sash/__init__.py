@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, overload
 
-from sash.errors import LateRowsWarning, LostWorkerWarning, SashError, SqlError
+from sash.errors import LateRowsWarning, LostWorkerWarning, SashError, SessionNameWarning, SqlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +41,7 @@ __all__ = [
     "LostWorkerWarning",
     "Rows",
     "SashError",
+    "SessionNameWarning",
     "SparkDatabase",
     "SqlError",
     "Subscription",

@@ -93,6 +93,7 @@ def connect(spark: SparkSession | Callable[[], SparkSession] | None = None, **op
     - shards: the parts of the key space; by default as many as cores
     - on_metrics: is called with Spark's progress and the metrics after every batch
     - observe: whether metrics are also in Spark's own progress; False
+    - temp_views: whether spark.sql sees the views, as temporary views of the session; True
     """
     from sash.database.options import EmbeddedOptions, SparkOptions, checked
 

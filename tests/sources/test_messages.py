@@ -153,3 +153,13 @@ def test_two_columns_may_mean_one_value_or_a_whole_and_its_part() -> None:
     result = read(spec, b'{"o": null}', b'{"o": "x"}', b'{"o": {"n": 1}}')
     assert values(result) == [(None, None)]
     assert len(result.dead) == 2
+
+
+@pytest.mark.parametrize("encoding", ["json", "csv"])
+def test_a_batch_of_messages_none_of_which_can_be_read(encoding: str) -> None:
+    """It ended the job, and every job after it that met the same offsets."""
+    spec = declared("id BIGINT, at TIMESTAMP", encoding=encoding)
+    for messages in ([None], [b""], [None, b"", b"x"], [b"x\ny", b"\xff", None], [b"{\n", b"{"]):
+        result = read(spec, *messages)
+        assert values(result) == []
+        assert [row for row, _, _ in letters(result)] == list(range(1, len(messages) + 1))

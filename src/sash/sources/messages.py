@@ -105,8 +105,8 @@ def _read(spec: StreamSpec, messages: pa.LargeBinaryArray) -> TextResult:
     letters = _sorted([*found.letters, *(letter for one in singly for letter in one.letters)])
     places = [np.setdiff1d(np.flatnonzero(is_line), [letter.row for letter in found.letters])]
     places += [np.full(len(one.batch), place) for one, place in zip(singly, np.flatnonzero(~is_line), strict=True)]
-    table = pa.Table.from_batches([found.batch, *(one.batch for one in singly)])
-    return TextResult(table.take(pa.array(np.argsort(np.concatenate(places)))).combine_chunks().to_batches()[0], letters)
+    together = pa.concat_batches([found.batch, *(one.batch for one in singly)])
+    return TextResult(together.take(pa.array(np.argsort(np.concatenate(places)))), letters)
 
 
 def _is_line(messages: pa.LargeBinaryArray, encoding: _Encoding) -> Mask:

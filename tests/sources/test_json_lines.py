@@ -8,7 +8,7 @@ import pytest
 from reading import Files, letters, values
 
 from sash.errors import SashError
-from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Schema, Type, decimal, schema
+from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Schema, Type, array, decimal, schema
 from sash.sources import ReadResult
 
 PAIR = schema(("name", STRING), ("n", BIGINT))
@@ -137,3 +137,17 @@ def test_an_exponent_that_no_type_reaches_costs_its_own_row(files: Files, type_:
 def test_an_exponent_far_below_zero_is_zero(files: Files, numeral: str) -> None:
     result = read_json(files, f'{{"m":{numeral},"t":{numeral}}}', schema(("m", decimal(10, 2)), ("t", TIMESTAMP)))
     assert values(result) == [(0, datetime(1970, 1, 1))]
+
+
+TOO_LARGE = ["1e34", "9e34", "1e37", "123456789e28", "12345678901234567890e35", "9" * 39, "1" + "0" * 39, "1" + "0" * 128, "9" * 300, "0" * 200 + "1" + "0" * 128]
+
+
+@pytest.mark.parametrize("numeral", TOO_LARGE, ids=lambda numeral: f"{numeral:.12}_{len(numeral)}")
+@pytest.mark.parametrize("type_", [TIMESTAMP, decimal(38, 6), decimal(38, 30), decimal(10, 2), array(decimal(38, 6))], ids=str)
+def test_a_number_too_large_for_a_decimal_is_no_other_number(files: Files, type_: Type, numeral: str) -> None:
+    """pyarrow made 131811359292784559562136384478721.867776 of 1e34, and 0 of 1 with 128 zeros."""
+    value = f"[{numeral}]" if type_.element is not None else numeral
+    for text in (f'{{"x":{value}}}', f'{{"x":{value}}}\n{{"x":null}}', f'{{"x":null}}\n{{"x":{value}, "y": 1e5}}'):
+        result = read_json(files, text, schema(("x", type_)))
+        assert values(result) == [(None,)] * text.count("null")
+        assert len(letters(result)) == 1

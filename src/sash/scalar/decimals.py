@@ -33,6 +33,17 @@ def compute(
     return _in_python(operation, left, right, target, ROUNDING[mode])
 
 
+def from_texts(numerals: pa.Array, target: pa.DataType) -> pa.Array:
+    """Plain numerals as decimals, or an Arrow error. Of a number that is too large pyarrow may make another one, so what could be
+    that large is refused: more digits than have room beside those of the scale, and exponents."""
+    letters = numerals.buffers()[2]
+    has_letters = letters is not None and bool((np.frombuffer(letters, np.uint8) > ord("9")).any())
+    longest = pc.max(pc.binary_length(numerals)).as_py() or 0
+    if has_letters or longest + target.scale > 38:
+        raise pa.ArrowInvalid("some of these numerals need a closer look")
+    return numerals.cast(target)
+
+
 def rescale(array: pa.Array, target: pa.DataType, mode: str = HALF_UP) -> tuple[pa.Array, Mask]:
     """A decimal of another precision and scale, and where it does not fit."""
     given = array.type

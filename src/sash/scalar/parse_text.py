@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from sash.numerals import exact
 from sash.scalar.arrays import Mask, Numbers, array_of, blank, nulls, numbers, per_value, truth
 from sash.scalar.calendar import DAY, FIRST_DAY, days_of, outside
-from sash.scalar.decimals import rescale
+from sash.scalar.decimals import from_texts, rescale
 from sash.schema import BEGINNING, SECOND
 
 Parsed = tuple[pa.Array, Mask]
@@ -65,7 +65,7 @@ def to_double(texts: pa.Array, target: pa.DataType) -> Parsed:
 
 def to_decimal(texts: pa.Array, target: pa.DataType) -> Parsed:
     try:
-        return _clean(texts.cast(target))
+        return _clean(from_texts(texts, target))
     except pa.ArrowInvalid:
         texts = _trimmed(texts)
     numerals = _matching(texts, _NUMBER)

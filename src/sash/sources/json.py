@@ -29,30 +29,38 @@ class Number(str):
     """A number as it is written."""
 
 
+_DIGITS, _LONG = bytes.maketrans(b"123456789.", b"0000000000"), b"0" * 39
 _decode = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number).decode
 
 
 def read_json(spec: StreamSpec, text: bytes) -> TextResult:
     """The rows of whole lines; dead letters count the lines from 0."""
-    table = _read_whole(spec, text)
-    if table is None:
+    columns = _read_whole(spec, text)
+    if columns is None:
         return read_objects(spec, _numbered(text))
-    fields = zip(spec.schema.fields, keys_of(spec), strict=True)
-    columns = [_values(spec, column_at(table, keys), field.type) for field, keys in fields]
     batch, reasons = good_rows(spec.schema, columns)
     return TextResult(batch, letters_of(reasons, _numbered(text)) if reasons else ())
 
 
-def _read_whole(spec: StreamSpec, text: bytes) -> pa.Table | None:
+def _read_whole(spec: StreamSpec, text: bytes) -> list[Values] | None:
     """The fast way: all lines at once, or None where some line needs a closer look."""
+    table = _parsed(spec, text)
+    fields = zip(spec.schema.fields, keys_of(spec), strict=True)
+    try:
+        return None if table is None else [_values(spec, column_at(table, keys), field.type) for field, keys in fields]
+    except pa.ArrowInvalid:  # a number that no column of its type holds
+        return None
+
+
+def _parsed(spec: StreamSpec, text: bytes) -> pa.Table | None:
     if not _is_object_a_line(text) or not is_utf8(text) or b"NaN" in text or b"Inf" in text:
         return None
     # Text for dates; for a second try, exact numbers.
-    times = (pa.string(),) if options_of(spec).timestamp_format else (pa.string(), SECONDS)
+    times = (pa.string(),) if options_of(spec).timestamp_format else (pa.string(), _wide(SECONDS))
     for time in times:
-        raw = (_raw(type_, time) for type_ in spec.schema.types)
+        raw = [_raw(type_, time) for type_ in spec.schema.types]
         schema = arrow_schema(list(zip(keys_of(spec), raw, strict=True)))
-        if schema is None:
+        if schema is None or (_has_decimals(raw) and _has_long_numeral(text)):
             return None
         try:
             table = _parse(text, schema)
@@ -92,14 +100,32 @@ def _raw(type_: Type, time: pa.DataType) -> pa.DataType:
         return pa.list_(_raw(type_.element, time))
     if type_.kind is Kind.TIMESTAMP:
         return time
+    if type_.kind is Kind.DECIMAL:
+        return _wide(type_.arrow)
     return pa.string() if type_.kind is Kind.DATE else type_.arrow
+
+
+def _wide(decimal: pa.DataType) -> pa.DataType:
+    """Decimals are read as wide ones and narrowed with a look at their size: of a number that is too large for a narrow one
+    pyarrow makes another number."""
+    return pa.decimal256(76, decimal.scale)
+
+
+def _has_decimals(types: Sequence[pa.DataType]) -> bool:
+    return any(pa.types.is_decimal(type_) or (pa.types.is_list(type_) and _has_decimals([type_.value_type])) for type_ in types)
+
+
+def _has_long_numeral(text: bytes) -> bool:
+    """Whether some numeral may have more digits than even a wide decimal holds."""
+    return _LONG in text.translate(_DIGITS)
 
 
 def _values(spec: StreamSpec, given: pa.Array, type_: Type) -> Values:
     if given.type == type_.arrow:
         return Values(given, np.zeros(len(given), np.bool_), given)
-    if given.type == SECONDS:
-        return Values(*from_seconds(given), given)
+    if pa.types.is_decimal256(given.type):
+        narrow = given.cast(SECONDS if type_.kind is Kind.TIMESTAMP else type_.arrow)
+        return Values(*from_seconds(narrow), given) if type_.kind is Kind.TIMESTAMP else _values(spec, narrow, type_)
     if type_.element is not None:
         return array_values(given, _values(spec, combined(given.flatten()), type_.element), type_, given)
     return Values(*parse(given, type_, options_of(spec).timestamp_format), given)

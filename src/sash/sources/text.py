@@ -18,6 +18,7 @@ from sash.numerals import exact
 from sash.scalar.arrays import Mask, array_of, nulls, truth
 from sash.scalar.calendar import outside
 from sash.scalar.cast import try_cast
+from sash.scalar.decimals import from_texts
 from sash.schema import Kind, Type
 
 SECONDS = pa.decimal128(38, 6)
@@ -70,7 +71,7 @@ def _timestamps(texts: pa.Array) -> tuple[pa.Array, Mask]:
     first = texts[:100].drop_null()[:1].to_pylist()
     if first and re.match(_NUMBER, first[0]):
         try:
-            return from_seconds(texts.cast(SECONDS))
+            return from_seconds(from_texts(texts, SECONDS))
         except pa.ArrowInvalid:
             pass  # not all of them are numbers, or some have more than six decimals
     trimmed = pc.utf8_trim_whitespace(texts)
@@ -89,7 +90,7 @@ def _numbers_and_dates(texts: pa.Array, is_number: pa.Array) -> tuple[pa.Array, 
 def _seconds(numerals: pa.Array) -> pa.Array:
     cut = pc.replace_substring_regex(numerals, r"(\.\d{6})\d+$", r"\1")
     try:
-        return cut.cast(SECONDS)
+        return from_texts(cut, SECONDS)
     except pa.ArrowInvalid:
         return pa.array([_one_second(text) for text in numerals.to_pylist()], SECONDS)
 

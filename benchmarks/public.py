@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from benchmarks import engine
 from benchmarks.bare import two_inputs as bare_two
+from benchmarks.bare.loops import LIMIT
 from benchmarks.report import Options, Report, span
 from benchmarks.windows import GAP, STREAMS, BareRunner, Input, Query, make_input
 from sash.database.embedded import EmbeddedDatabase
@@ -71,6 +72,14 @@ class Workload:
         (sql,) = self.sql
         others = (sql.replace("FROM a []", f"FROM a [] WHERE v <> {number}") for number in range(count))
         return replace(self, sql=tuple(windowed(one, self.window) for one in others), bare=None)
+
+    def parts(self, count: int) -> Workload:
+        """So many views, of which every row changes one."""
+        (sql,) = self.sql
+        span = -(-2 * LIMIT // count)
+        ranges = (f"WHERE v >= {place * span} AND v < {(place + 1) * span}" for place in range(count))
+        some = tuple(windowed(sql.replace("FROM a []", f"FROM a [] {one}"), self.window) for one in ranges)
+        return replace(self, name=f"{self.name}, a part each", sql=some, bare=None)
 
 
 def windowed(sql: str, window: int) -> str:
@@ -251,7 +260,10 @@ def _jobs() -> Jobs:
     return {
         "workloads": [*((one, USUAL, READERS) for one in WORKLOADS), (JOINS, USUAL, ("nobody", "live"))],
         "pushes": [(one, batch, ("nobody", "subscription", "arrow")) for one in WORKLOADS[:4] for batch in PUSHES],
-        "views": [(ONE_OF_MANY.copies(views), batch, ("nobody", "subscription")) for views in VIEWS for batch in PUSHES],
+        "views": [
+            *((ONE_OF_MANY.copies(views), batch, ("nobody", "subscription")) for views in VIEWS for batch in PUSHES),
+            *((ONE_OF_MANY.parts(views), 1, ("nobody", "subscription")) for views in VIEWS[1:]),
+        ],
     }
 
 
@@ -259,7 +271,7 @@ def _quick_jobs() -> Jobs:
     return {
         "workloads": [(one, USUAL, ("nobody", "live")) for one in WORKLOADS],
         "pushes": [(COUNT_AND_SUM, batch, ("subscription",)) for batch in SMALL],
-        "views": [(ONE_OF_MANY.copies(10), 1, ("subscription",))],
+        "views": [(ONE_OF_MANY.copies(10), 1, ("subscription",)), (ONE_OF_MANY.parts(100), 1, ("nobody", "subscription"))],
     }
 
 

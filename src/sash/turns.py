@@ -31,6 +31,7 @@ class Turns:
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
         self._is_at_work, self._waiting = False, 0
+        self.works = 0  # how often something has changed
         self._refusal: tuple[str, str] | None = None
         self._is_closed = False
 
@@ -92,6 +93,7 @@ class Turns:
             way = failure.hint if isinstance(failure, SashError) and failure.hint else "mend the cause"
             self._refusal = (f"the database stopped in the middle of its work: {why}", f"{way}; then connect again")
         self._is_at_work = False
+        self.works += 1
         self.notify()
 
     @contextmanager

@@ -80,9 +80,11 @@ MANY = 3_000  # rows of one push: kernels that nobody needs for a few
 def play(query: str, expiry: ExpiryName = "auto") -> None:
     db = sash.connect(expiry=expiry)
     db.execute(f"{INPUTS} CREATE MATERIALIZED VIEW answer AS {query}")
+    changes = db.subscribe("answer", timeout=0)
     for second in range(8):
         db.push("a", [(second, "ann", second, 0.5, "1.25"), (second, "bob", 1, None, None)])
         db.push("b", [(second, "ann", second)])
+        list(changes)
     db.push("a", [(9 + number // 1_000, f"name {number % 7}", number, 0.5, "1.25") for number in range(MANY)])
     db.push("b", [(9 + number // 1_000, f"name {number}", number) for number in range(MANY)])
     db.view("answer").to_arrow()
@@ -135,11 +137,22 @@ def _packets(job: Job, stream: StreamSpec, rows: Sequence[tuple[object, ...]]) -
     return pack_split(job, stream, 0, batch, NO_DEAD, None)
 
 
+def play_filters() -> None:
+    """Many filters of one stream: those that ask for a value are found by a look-up, the others are tested together."""
+    db = sash.connect()
+    db.execute(INPUTS)
+    conditions = [f"v = {number}" for number in range(8)] + [f"v > {number} AND x < 1.0" for number in range(5)]
+    for number, condition in enumerate(conditions):
+        db.execute(f"CREATE MATERIALIZED VIEW v{number} AS SELECT v FROM a [RANGE 2 SECONDS] WHERE {condition}")
+    for second in range(4):
+        db.push("a", [(second, "ann", second, 0.5, "1.25")])
+
+
 def warm() -> None:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as workers:
         list(workers.map(play, QUERIES))
         list(workers.map(play_other_ways, OTHER_WAYS))
-        others = [workers.submit(play_questions), workers.submit(play_shards)]
+        others = [workers.submit(other) for other in (play_questions, play_shards, play_filters)]
         for other in others:
             other.result()
 

@@ -92,3 +92,21 @@ def test_no_change_is_added_where_the_operator_remembers_the_answer() -> None:
         push(db, second, chance)
     db.end()
     assert len(kept(db, "sums")._live._bag) == len(db.final("sums").to_pylist())
+
+
+@pytest.mark.parametrize("late", [1, 40])
+def test_rows_that_are_not_final_are_in_both_kinds_of_answers(late: int) -> None:
+    """Few of them are looked for in all rows, many are netted with them."""
+    dbs: list[EmbeddedDatabase] = [sash.connect(), sash.connect()]
+    for db in dbs:
+        db.execute(SQL)
+    for view in VIEWS:
+        kept(dbs[1], view).settle()
+    for second in range(0, 40, 4):
+        for db in dbs:
+            push(db, second, random.Random(second))
+            db.push("s", [(second + place % 2, f"key {place}", place) for place in range(late)])
+        for view in VIEWS:
+            answers = [db.view(view).to_pylist() for db in dbs]
+            assert answers[0] == answers[1]
+    assert len(kept(dbs[1], "sums")._live._bag) and not len(kept(dbs[0], "sums")._live._bag)

@@ -383,6 +383,8 @@ class EmbeddedDatabase(Database):
                 raise SashError("this thread would wait for a subscription that it reads itself", "read it in another thread")
             return reader is None
 
+        if not host.has_readers_to_wait_for:
+            return
         while not self.turns.is_closed and not is_free():
             self.turns.wait_for(is_free, LOOK)
         self.turns.check()

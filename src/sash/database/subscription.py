@@ -46,6 +46,7 @@ class EmbeddedSubscription(Subscription):
         self._turns = turns
         self._progress = progress
         self._told = unread.complete_before
+        self._seen = -1  # the last work that was looked at
 
     @property
     def is_over(self) -> bool:
@@ -61,6 +62,8 @@ class EmbeddedSubscription(Subscription):
             self._turns.leave()
 
     def _fill(self, timeout: float | None) -> None:
+        if timeout == 0 and self._seen == self._turns.works:
+            return
         self._turns.enter_last()
         try:
             self._turns.wait_for(self._has_come, timeout)
@@ -74,6 +77,7 @@ class EmbeddedSubscription(Subscription):
 
     def _take(self) -> None:
         """Of several batches, only the last brings everything up to an instant."""
+        self._seen = self._turns.works
         found, before = self._unread.take(), self._unread.complete_before
         if found:
             for batch in found[:-1]:

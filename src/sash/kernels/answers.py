@@ -76,3 +76,16 @@ def add_to_answer(
         elif nodes[node, count] == 0:
             remove_entry(table, tags[i], node + 1)
             give_back(registers, free, node)
+
+
+@kernel
+def add_few(rows: Int64s, counts: Int64s, few: Int64s, weights: Int64s, found: Int64s) -> None:
+    """Add the weights of a few rows to the counts of those that are equal; which of the few were there."""
+    for i in range(len(rows)):
+        for j in range(len(few)):
+            lane = 0
+            while lane < rows.shape[1] and rows[i, lane] == few[j, lane]:
+                lane += 1
+            if lane == rows.shape[1]:
+                counts[i] += weights[j]
+                found[j] = 1

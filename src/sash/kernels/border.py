@@ -24,12 +24,12 @@ WHOLE, HALF, DOUBLE, BITS = range(4)  # 8 bytes, 4 bytes, 8 bytes of a double, o
 @kernel
 def read_columns(batch: Int64s, columns: Int64s, rows: Int64s) -> None:
     """Columns of an exported batch into lanes; all lanes of rows are zero before."""
-    count = len(rows)
     for c in range(len(columns)):
         place, shape, lane = columns[c, PLACE], columns[c, SHAPE], columns[c, LANE]
         child = word_at(batch[CHILDREN], place)
         first, buffers = batch[OFFSET] + word_at(child, OFFSET), word_at(child, BUFFERS)
         valid, values = word_at(buffers, 0), word_at(buffers, 1)
+        count = len(rows) if values else 0  # without any, all are NULL
         if shape == WHOLE:
             for i in range(count):
                 rows[i, lane] = word_at(values, first + i)
@@ -43,7 +43,7 @@ def read_columns(batch: Int64s, columns: Int64s, rows: Int64s) -> None:
             for i in range(count):
                 rows[i, lane] = byte_at(values, (first + i) >> 3) >> ((first + i) & 7) & 1
         if valid and word_at(child, NULL_COUNT):
-            for i in range(count):
+            for i in range(len(rows)):
                 if not byte_at(valid, (first + i) >> 3) >> ((first + i) & 7) & 1:
                     rows[i, lane] = 0
                     rows[i, columns[c, MASK]] |= 1 << columns[c, BIT]

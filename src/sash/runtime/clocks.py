@@ -155,7 +155,7 @@ class Clocks:
         if port.is_table or port.stamped_by:
             return self._limited(self._of_others(self._times[port.stamped_by or port.timed_by], is_table=port.is_table))
         stream = str(port.stream)
-        return self._limited(max(time.clock_of(stream) for time in self._readers[stream]))
+        return self._limited(max([time.clock_of(stream) for time in self._readers[stream]]))
 
     def _of_others(self, time: StreamsTime, *, is_table: bool) -> int:
         """After the end nothing comes; the last view may end later than this time does."""

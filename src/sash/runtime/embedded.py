@@ -77,6 +77,7 @@ class EmbeddedHost:
         self._ahead_seen: dict[tuple[str, ...], dict[Spec, list[pa.RecordBatch]]] = {}  # since the last step, by views
         self._ahead_lanes: dict[str, Lanes] = {}
         self._instants: dict[Time, Instants] | None = None
+        self._finals: dict[Time, int] = {}  # of some times
         self._asked = 0
         self._waited_for: list[Kept] = []  # with subscribers for whom those who bring rows may have to wait
         self._observers: dict[str, StreamObserver] = {}
@@ -211,10 +212,13 @@ class EmbeddedHost:
             self._waited_for.append(kept)
         return UnreadChanges(name, kept, self.views, lambda: self._final_before(name), wishes)
 
+    @property
+    def has_readers_to_wait_for(self) -> bool:
+        """Whether there may be a subscriber for whom those who bring rows are to wait."""
+        return bool(self._waited_for)
+
     def blocking(self) -> Reader | None:
-        """A subscriber for whom those who bring rows are to wait."""
-        if not self._waited_for:
-            return None
+        """Such a one, that is behind."""
         shown = set(self._kept.values())
         self._waited_for = [kept for kept in self._waited_for if kept in shown]
         return next((found for kept in self._waited_for if (found := kept.changes.blocking()) is not None), None)
@@ -416,8 +420,8 @@ class EmbeddedHost:
     def _take_changes(self, name: str, net: Delta) -> int:
         """Keep them; how many they are."""
         ts, view = self._by_name[name].take(net).ts, self._job_metrics.view(name)
-        view.changes += len(ts)
-        self._clockwork.tell_delays(view.wall, ts, time.monotonic())
+        if view.is_looked_at(len(ts)):
+            self._clockwork.tell_delays(view, ts, time.monotonic())
         return len(ts)
 
     @property
@@ -478,6 +482,7 @@ class EmbeddedHost:
     def _has_moved(self) -> None:
         """What was seen ahead of the views is not so any more."""
         self._instants = None
+        self._finals.clear()
         self._ahead_seen.clear()
         self._ahead_lanes.clear()
 
@@ -501,9 +506,10 @@ class EmbeddedHost:
         return together([known[time] for time in times if any(time)] or [known[time] for time in times])
 
     def _final_before(self, name: str) -> int:
-        if self._instants is None:
-            self._instants = self._shard.instants()
-        return self._instants[self.views[name].view.time].final_before
+        time_ = self.views[name].view.time
+        if time_ not in self._finals:
+            self._finals[time_] = self._shard.final_in(time_)
+        return self._finals[time_]
 
     def has_begun(self, names: Sequence[str], at: int | None = None) -> bool:
         """Whether a stream that one of these views reads has had a row, up to an instant; also if none reads any."""

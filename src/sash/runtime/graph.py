@@ -13,8 +13,8 @@ batch is one pass over those that have something to do (`one_pass.py`); all else
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from sash.deltas import Delta
 from sash.operators.many_outputs import ManyOutputs, Past
@@ -38,8 +38,7 @@ from sash.stores.interner import Interner
 from sash.tree import from_below
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(NamedTuple):
     """What one step brings to a port, or makes of it: changes before `clock`."""
 
     delta: Delta
@@ -61,7 +60,8 @@ class Results(dict[Spec, Feed]):
 
 def _is_due(feed: Feed) -> bool:
     """Whether all that is brought can be worked off: rows of a table may be there before its time has come to them."""
-    return not len(feed.delta.ts) or bool(feed.delta.ts[-1] < feed.clock)
+    ts = feed.delta.ts
+    return not len(ts) or bool(ts.item(-1) < feed.clock)
 
 
 class Graph:
@@ -168,6 +168,7 @@ class Graph:
 
     def metrics(self) -> Iterator[OperatorMetrics]:
         """What the operators have done since the graph was built, and what they keep now."""
+        self._one_pass.count_skipped()
         used = self._arena.used_by_scope()
         for node in self._nodes.values():
             if node.taps:
@@ -256,10 +257,15 @@ class Graph:
         """
         self._collect(tuple(sinks))
         self._refresh()
-        fed = [(self._nodes[spec], feed) for spec, feed in feeds.items() if spec in self._nodes]
-        load = sum([len(feed.delta.ts) for _, feed in fed])
-        if self._is_one_batch(load) and all(_is_due(feed) for _, feed in fed):
-            self._run_in_one_pass(fed, begins, load)
+        fed, load, are_due = [], 0, True
+        for spec, feed in feeds.items():
+            if spec in self._nodes:
+                fed.append((self._nodes[spec], feed))
+                load += len(feed.delta.ts)
+                are_due = are_due and _is_due(feed)
+        batch = batch_for(load)
+        if are_due and self._is_one_batch(load, batch):
+            self._run_in_one_pass(fed, begins, load, batch)
         else:
             for port, feed in fed:
                 port.output.put(feed.delta, feed.clock)
@@ -281,18 +287,18 @@ class Graph:
         for spec in sinks:
             self._nodes[spec].results = self._given
 
-    def _is_one_batch(self, load: int) -> bool:
+    def _is_one_batch(self, load: int, batch: int) -> bool:
         """Whether so many rows are to be worked off at once, by everybody, and nobody looks who runs when."""
         is_free = (self._default is AUTO or self._default == AUTO) and not self._schedules and not self._breaks
         cycle = self._cycle
-        return is_free and cycle.watch is None and cycle.timing is Timing.DIRECT and load <= batch_for(load)
+        return is_free and cycle.watch is None and cycle.timing is Timing.DIRECT and load <= batch
 
-    def _run_in_one_pass(self, fed: Sequence[tuple[Node, Feed]], begins: Begins, load: int) -> None:
+    def _run_in_one_pass(self, fed: Sequence[tuple[Node, Feed]], begins: Begins, load: int, batch: int) -> None:
         if self._one_pass.is_stale:
             self._one_pass.prepare(self._cycle.nodes)
         for port, feed in fed:
             port.output.promise(feed.clock)
-        if not self._one_pass.step([(port, feed.delta) for port, feed in fed], begins, load, batch_for(load)):
+        if not self._one_pass.step([(port, feed.delta) for port, feed in fed], begins, load, batch):
             self._run_in_cycles(begins, load)  # what is left is more than it seemed
 
     def _run_in_cycles(self, begins: Begins, load: int) -> None:

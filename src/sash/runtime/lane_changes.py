@@ -84,9 +84,9 @@ class ChangeWriter:
         return size
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class LaneChanges:
-    """Changes with weights 1 or -1, in order. To those who keep batches it is one."""
+    """Changes with weights 1 or -1, in order, which nobody changes. To those who keep batches it is one."""
 
     units: Delta
     writer: ChangeWriter

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.deltas import Delta, Int64s, Layout, forever
+from sash.kernels.answers import add_few
 from sash.operators.filter.kernels import TRUE, passing_rows
 from sash.operators.net_changes import NetChanges
 from sash.operators.orders import row_order
@@ -26,6 +27,8 @@ from sash.stores.view_index import HashIndex, IndexShape, TreeIndex, made
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 Lanes: TypeAlias = tuple[Int64s, Int64s]  # rows and their weights
+
+FEW = 32  # changes that are looked for in a whole answer
 
 NO_LANES: Lanes = np.empty((0, 1), np.int64), np.empty(0, np.int64)
 
@@ -92,8 +95,21 @@ class LiveView:
         """The same of rows that somebody else remembers; their strings are those of the shelf."""
         with self._lock:
             encoded = [self._encoded(net) for net in more if net.num_rows]
-            rows, counts = self._netted(*_joined([lanes, *encoded])) if encoded else lanes
+            rows, counts = self._with_more(lanes, self._netted(*_joined(encoded))) if encoded else lanes
+            if len(counts) and counts.min() == counts.max() == 1:
+                return self._table(rows)
             return self._table(np.repeat(rows, np.maximum(counts, 0), axis=0))
+
+    def _with_more(self, lanes: Lanes, more: Lanes) -> Lanes:
+        """Distinct rows with net changes; few of these are looked for in one pass."""
+        rows, counts = lanes
+        few, weights = more
+        if len(weights) > FEW:
+            return self._netted(*_joined([lanes, more]))
+        counts, found = counts.copy(), np.zeros(len(weights), np.int64)
+        add_few(rows, counts, few, weights, found)
+        is_new = found == 0
+        return np.concatenate([rows, few[is_new]]), np.concatenate([counts, weights[is_new]])
 
     def lanes(self, more: Iterable[Net]) -> Lanes:
         """Changes that are looked at, for `select`; good until the strings of the shelf are next swept."""

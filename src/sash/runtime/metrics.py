@@ -22,6 +22,8 @@ from sash.operators.spec import PortSpec, Spec, parts
 from sash.schema import SECOND
 
 KEPT = 1024  # instants that a clockwork may remember though they are over
+FIRST_TOLD, ONE_IN = 64, 16  # steps with few changes of a view whose delays are told: all at first, then one of so many
+FEW_CHANGES = 64
 
 
 @dataclass(slots=True)
@@ -130,6 +132,28 @@ class ViewMetrics:
 
     changes: int = 0
     wall: Delays = field(default_factory=Delays)
+    _told: int = 0  # so often were there some
+    _untold: int = 0  # changes that were not looked at
+    _last: int = 0  # the delay of those that were looked at last
+
+    def is_looked_at(self, changes: int) -> bool:
+        """More changes came; whether it is to be told how late they are. Of few, one time in so many stands for the others."""
+        self.changes += changes
+        self._told += 1
+        if changes > FEW_CHANGES or self._told <= FIRST_TOLD or self._told % ONE_IN == 0:
+            return True
+        self._untold += changes
+        return False
+
+    def late(self, delay: int, changes: int) -> None:
+        """So many are so late; and, for all that is known, those before them."""
+        self.wall.add_equal(delay, changes + self._untold)
+        self._last, self._untold = delay, 0
+
+    def settle(self) -> None:
+        """Before somebody looks."""
+        if self._untold:
+            self.late(self._last, 0)
 
 
 class Clockwork:
@@ -144,20 +168,20 @@ class Clockwork:
             self._instants.append(instant)
             self._seconds.append(seconds)
 
-    def tell_delays(self, wall: Delays, instants: Int64s, seconds: float) -> None:
+    def tell_delays(self, view: ViewMetrics, instants: Int64s, seconds: float) -> None:
         """Of effects at these instants, which are in order, that appear now. What was there before all time is not late.
 
         Time reaches few instants in a step, so few delays differ: each is told once, with how many have it.
         """
         if not self._instants:
-            wall.add_none(len(instants))
+            view.late(0, len(instants))
             return
         start, last = 0, len(self._instants) - 1
         while start < len(instants):
             place, stop = min(bisect_left(self._instants, int(instants[start])), last), len(instants)
             if place < last and instants[-1] > self._instants[place]:
                 stop = int(instants.searchsorted(self._instants[place], side="right"))
-            wall.add_equal(int((seconds - self._seconds[place]) * SECOND), stop - start)
+            view.late(int((seconds - self._seconds[place]) * SECOND), stop - start)
             start = stop
         self._forget(int(instants[0]))
 
@@ -219,6 +243,7 @@ class JobMetrics:
 
     def _view_figures(self, name: str, spec: Spec, operators: Mapping[str, OperatorMetrics]) -> dict[str, Any]:
         view, late = self.view(name), Delays()
+        view.settle()
         below = {one.fingerprint for one in parts(spec)}
         for id_ in below & set(operators):
             delays = operators[id_].delays

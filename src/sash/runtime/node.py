@@ -14,6 +14,7 @@ from sash.operators.spec import Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
 from sash.runtime.metrics import OperatorMetrics, Traffic
 from sash.runtime.premature import Early
+from sash.runtime.sieve import Sieve
 from sash.runtime.sources import Sources
 from sash.schema import BEGINNING, FOREVER
 
@@ -48,6 +49,9 @@ class Node:
     noted: int = FOREVER  # the instant for which its sources have noted it
     readers: list[tuple[Arc, Node]] = field(default_factory=list)
     is_even: bool = False  # time is where it is for all who read it, too
+    only: Node | None = None  # the one who reads it, if that one can always be handed all
+    sieve: Sieve | None = None  # the filters among those who read it, if they are many
+    others: list[tuple[Arc, Node]] = field(default_factory=list)  # the readers beside them
     is_handed_rows: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,16 +122,19 @@ class Node:
 
     def observe(self, inputs: Sequence[Delta], delta: Delta) -> None:
         """Keep what a sink gave, and count."""
+        metrics = self.metrics
         if len(delta.ts):
-            self.gave(delta)
+            count(metrics.out, delta)
+            if self.results is not None:
+                self.results.append((self, delta))
             if self.early is not None:
                 self.early.observe(inputs[0], delta)
-        for traffic, taken in zip(self.metrics.arcs, inputs, strict=True):
+        for side, taken in enumerate(inputs):
             if len(taken.ts):
-                _count(traffic, taken)
+                count(metrics.arcs[side], taken)
 
     def gave(self, delta: Delta) -> None:
-        _count(self.metrics.out, delta)
+        count(self.metrics.out, delta)
         if self.results is not None:
             self.results.append((self, delta))
 
@@ -151,15 +158,15 @@ class Node:
         return found if time is None else max(found, begins.get(present(time)) or found)
 
 
-def _count(traffic: Traffic, delta: Delta) -> None:
+def count(traffic: Traffic, delta: Delta) -> None:
     """Rows are looked at once, however many read them."""
-    positive, negative, messages = delta.signs or _signs(delta)
+    positive, negative, messages = delta.signs or signs_of(delta)
     traffic.positive += positive
     traffic.negative += negative
     traffic.messages += messages
 
 
-def _signs(delta: Delta) -> tuple[int, int, int]:
+def signs_of(delta: Delta) -> tuple[int, int, int]:
     positive, negative = count_signs(delta.weight)
     delta.signs = positive, negative, len(delta.ts) - positive - negative
     return delta.signs

@@ -1,6 +1,7 @@
 """A step in one pass: what has something to do runs once, up to where the clocks of its ports are.
 
     rows     port ─▶ window ─▶ filter ─▶ …      one with a single input is handed its rows at once: nothing lies between them
+                                                (of many filters over few rows, those that let some through: `sieve.py`)
                          ╰▶ join                one with several waits until all with smaller numbers have run: it has all then
     time     ┄┄▶ expire                         those whose next instant has come run too; nobody else is looked at
 
@@ -19,7 +20,9 @@ from time import perf_counter
 
 from sash.deltas import Delta
 from sash.runtime.arcs import Buffer
-from sash.runtime.node import Begins, Node
+from sash.runtime.node import Begins, Node, signs_of
+from sash.runtime.sieve import FEW as FEW_SIFTED
+from sash.runtime.sieve import sieve_of
 from sash.runtime.sources import Sources
 from sash.schema import FOREVER
 
@@ -44,6 +47,7 @@ class OnePass:
         """Look once at the whole graph: who reads whom, and who waits for what."""
         self._listed.clear()
         self._keep_given()
+        self.count_skipped()
         found: dict[tuple[int, ...], Sources] = {}
         for node in nodes:
             if node.ports not in found:
@@ -52,6 +56,11 @@ class OnePass:
             node.readers = [(arc, nodes[arc.reader]) for arc in node.output.arcs]
         for node in nodes:
             node.is_even = all(reader.sources is node.sources for _, reader in node.readers)
+            readers = [reader for _, reader in node.readers]
+            is_simple = len(readers) == 1 and readers[0].is_handed_rows and node.is_even and node.output.hands_over
+            node.only = readers[0] if is_simple else None
+            node.sieve, sifted = sieve_of(readers)
+            node.others = [(arc, reader) for arc, reader in node.readers if reader.number not in sifted]
             if node.operator is not None:
                 node.sources.note(node)
         self._nodes, self._sources = nodes, list(found.values())
@@ -108,7 +117,10 @@ class OnePass:
         while waiting:
             node, delta = waiting.pop()
             given = self._run(node, (delta,), node.sources.clock)
-            if len(given.ts):
+            while (count := len(given.ts)) and node.only is not None and node.output.is_clear and count <= self._batch:
+                node = node.only
+                given = self._run(node, (given,), node.sources.clock)
+            if count and node.readers:
                 self._hand_on(node, given, waiting)
 
     def _run(self, node: Node, inputs: Sequence[Delta], now: int) -> Delta:
@@ -133,12 +145,22 @@ class OnePass:
             self._has_too_much |= count > self._batch
             self._put_down(node, delta)
             return
-        for arc, reader in node.readers:
+        readers = node.readers
+        if node.sieve is not None and count <= FEW_SIFTED:
+            readers = node.others
+            waiting += [(reader, delta) for reader in node.sieve.passing(delta, delta.signs or signs_of(delta))]
+        for arc, reader in readers:
             if reader.is_handed_rows:
                 waiting.append((reader, delta))
             else:
                 arc.give(delta)
                 self._list(reader)
+
+    def count_skipped(self) -> None:
+        """Before somebody looks at what operators have counted: filters that were tested together and not run."""
+        for node in self._nodes:
+            if node.sieve is not None:
+                node.sieve.tell()
 
     def _put_down(self, node: Node, delta: Delta) -> None:
         """Somebody cannot take all of it now."""

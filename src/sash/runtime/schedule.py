@@ -22,6 +22,7 @@ BY_LOAD = 0
 
 LEAST_BATCH = 1 << 17  # below this, calls would cost more than a few hundredths of the work
 COST_OF_A_PASS = 1 << 11  # in rows: what calling the operators once costs beside their work
+FEW = LEAST_BATCH * LEAST_BATCH // COST_OF_A_PASS  # rows for which no larger batch is wanted
 
 
 @dataclass(frozen=True)
@@ -64,4 +65,4 @@ def batch_for(load: int) -> int:
     With batches of k rows, n rows cost n + (n / k) c in all, and a row waits for about half of that and half a batch: least for
     k = sqrt(n c). Smaller ones than LEAST_BATCH are not worth their calls.
     """
-    return max(LEAST_BATCH, isqrt(load * COST_OF_A_PASS))
+    return LEAST_BATCH if load < FEW else max(LEAST_BATCH, isqrt(load * COST_OF_A_PASS))

@@ -8,7 +8,7 @@ A step is a function of the arena and its packets, so that a step that is run ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sash.deltas import Delta
@@ -460,6 +460,10 @@ class Shard:
         """All before it is final for a view."""
         return self._clocks.final_before(time_of(spec))
 
+    def final_in(self, time: Time) -> int:
+        """All before it is final for views that live in a time."""
+        return self._clocks.final_before(time)
+
     @property
     def told(self) -> int:
         """How far those were told that time is who ask for it and read no stream."""
@@ -516,7 +520,7 @@ class Shard:
         if not isinstance(operator, Emit):
             return feed
         rest = operator.rest(feed.clock - 1)
-        return replace(feed, delta=Delta.concatenate([feed.delta, rest], view.spec.layout.width))
+        return feed._replace(delta=Delta.concatenate([feed.delta, rest], view.spec.layout.width))
 
     def _tell_the_end(self, is_end: bool) -> None:
         """Operators that wait for rows wait no longer when the last one has come."""

@@ -58,12 +58,13 @@ class Sketch:
     @property
     def values(self) -> float:
         """Different values in all."""
-        low = high = max(1.0, self.sampled)
+        sampled = self.sampled
+        low = high = max(1.0, sampled)
         while high < MANY and _shown(high, self._rows) < low:
             high *= 2
         for _ in range(40):
             middle = (low + high) / 2
-            low, high = (middle, high) if _shown(middle, self._rows) < self.sampled else (low, middle)
+            low, high = (middle, high) if _shown(middle, self._rows) < sampled else (low, middle)
         return high
 
 

@@ -26,6 +26,7 @@ class StreamsTime:
     def __init__(self, streams: Mapping[str, StreamClock], told: ToldTime, scope: Scope) -> None:
         self._streams = streams
         self._arrivals = [clock for clock in streams.values() if clock.is_arrival]
+        self._only = next(iter(streams.values())) if len(streams) == 1 else None
         self._told = told
         self._registers = scope.array("end", 4)
         if not self._registers[IS_SET]:
@@ -47,6 +48,9 @@ class StreamsTime:
         """All before it is final."""
         if self.has_ended:
             return self.end + 1
+        if self._only is not None:
+            clock = self._only.clock
+            return clock if clock > self._floor else self._floor
         if not self._streams:
             return max(self._told.clock, self._floor)
         return max(min(map(self.clock_of, self._streams)), self._floor)
@@ -55,6 +59,8 @@ class StreamsTime:
         """What is promised of one of the streams: arrivals come in one order, so none will before the last of any."""
         if self.has_ended:
             return self.end + 1
+        if self._only is not None:
+            return self._only.clock
         clock = self._streams[stream]
         if not clock.is_arrival or len(self._arrivals) == 1:
             return clock.clock

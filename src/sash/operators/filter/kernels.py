@@ -17,6 +17,7 @@ from sash.kernels.rows import copy_row, order_of_doubles
 # The columns of a table: what is asked, the lane of the value, that of its mask and the bit there, is it a DOUBLE, the range.
 TEST, LANE, MASK, BIT, IS_DOUBLE, LOW, HIGH, COLUMNS = range(8)
 INSIDE, OUTSIDE, IS_NULL, IS_NOT_NULL = range(4)
+SIGNS = 3  # how many rows enter, leave, and only tell the time
 OPEN, TRUE = range(2)  # what all conditions of a row come to at least; open: NULL
 
 
@@ -39,6 +40,44 @@ def passing_rows(rows: Int64s, conditions: Int64s, least: int, places: Int64s) -
     n = len(rows)
     for k in range(len(conditions)):
         n = _keep(rows, conditions, k, least, places, n)
+    return n
+
+
+@inlined
+def _holds(rows: Int64s, i: int, conditions: Int64s, k: int) -> bool:
+    """Whether one condition is true for a row."""
+    value, test = rows[i, conditions[k, LANE]], conditions[k, TEST]
+    is_null = (rows[i, conditions[k, MASK]] >> conditions[k, BIT] & 1) != 0
+    if test >= IS_NULL:
+        return is_null == (test == IS_NULL)
+    if conditions[k, IS_DOUBLE]:
+        value = rank_of_double(value)
+    is_inside = (conditions[k, LOW] <= value) & (value <= conditions[k, HIGH])
+    return (not is_null) & (is_inside == (test == INSIDE))
+
+
+@kernel
+def sift(
+    rows: Int64s, conditions: Int64s, starts: Int64s, positive: int, negative: int, messages: int, skipped: Int64s, found: Int64s
+) -> int:
+    """Of many filters, the conditions of each from its start to that of the next: those for which all conditions of some row are
+    true, and how many they are; for others, the rows are added to those that they have skipped."""
+    n = 0
+    for f in range(len(starts) - 1):
+        passes, i = False, 0
+        while i < len(rows) and not passes:
+            k = starts[f]
+            while k < starts[f + 1] and _holds(rows, i, conditions, k):
+                k += 1
+            passes = k == starts[f + 1]
+            i += 1
+        if passes:
+            found[n] = f
+            n += 1
+        else:
+            skipped[f, 0] += positive
+            skipped[f, 1] += negative
+            skipped[f, 2] += messages
     return n
 
 

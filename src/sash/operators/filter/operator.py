@@ -37,6 +37,17 @@ class Filter(Timeless):
         if self._texts:
             context.interner.hold(self._codes)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether conditions on lanes are all that it has, and rows are all that it gets."""
+        return self._rest is None and self._messages is Messages.NONE
+
+    def tests(self) -> Int64s:
+        """The conditions on lanes; texts get their codes."""
+        if self._conditions is None:
+            self._conditions = table(self._front, self.layout, self._context.interner)
+        return self._conditions
+
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         if not len(delta.ts):
@@ -56,8 +67,6 @@ class Filter(Timeless):
 
     def _passing(self, delta: Delta) -> Int64s:
         """The places of the rows that are kept."""
-        if self._conditions is None:
-            self._conditions = table(self._front, self.layout, self._context.interner)
         if self._rest is None:
             return self._with_front(delta, kernel.TRUE)
         asked = self._with_front(delta, kernel.OPEN)
@@ -71,7 +80,7 @@ class Filter(Timeless):
     def _with_front(self, delta: Delta, least: int) -> Int64s:
         """The places of the rows whose front is true, or at least not false."""
         places = np.empty(len(delta.ts) + 1, np.int64)
-        return places[: kernel.passing_rows(delta.rows, self._conditions, least, places)]
+        return places[: kernel.passing_rows(delta.rows, self.tests(), least, places)]
 
     def _codes(self) -> tuple[Int64s, Int64s]:
         """The codes of the texts that are compared with, as rows of one lane."""

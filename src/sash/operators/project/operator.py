@@ -37,11 +37,12 @@ class Project(Timeless):
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        if not len(delta):
+        count = len(delta.ts)
+        if not count:
             return self.nothing
         if self._is_identity:
             return delta
-        rows = np.zeros((len(delta), self.layout.width), np.int64)
+        rows = np.zeros((count, self.layout.width), np.int64)
         copy_lanes(delta.rows, self._lanes, self._bits, rows)
         for place, expression in self._computed:
             array = evaluate_delta(expression, delta, self._input, self._context)

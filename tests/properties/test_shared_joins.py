@@ -74,7 +74,11 @@ class Story:
 @st.composite
 def stories(draw: st.DrawFn, most: int) -> Story:
     chance = random.Random(draw(st.integers(0, 1 << 30)))
-    views = {f"q{number}": _query(chance) for number in range(draw(st.integers(2, most)))}
+    return told(draw, chance, {f"q{number}": _query(chance) for number in range(draw(st.integers(2, most)))})
+
+
+def told(draw: st.DrawFn, chance: random.Random, views: dict[str, str]) -> Story:
+    """Views that come and go at any moment, among rows."""
     events = list(_rows(chance, draw(st.integers(0, 60))))
     for name in views:
         comes = 0 if chance.random() < 0.3 else chance.randrange(len(events) + 1)

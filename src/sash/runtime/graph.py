@@ -75,6 +75,7 @@ class Graph:
         self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
         self._arena, self._interner, self._failures = arena, interner, failures
         self._nodes: dict[Spec, Node] = {}  # inputs always come before those who read them
+        self._with_taps: dict[Spec, Node] = {}  # those of them that have several outputs
         self._cycle, self._one_pass = Cycle(), OnePass()
         self._collected: tuple[Spec, ...] = ()  # the sinks of the last step
         self._given: list[tuple[Node, Delta]] = []  # what came out at them
@@ -105,6 +106,7 @@ class Graph:
                 self._interner.release(spec.fingerprint)
                 self._leave(spec, needed)
             self._nodes = {spec: node for spec, node in self._nodes.items() if spec in needed}
+            self._with_taps = {spec: node for spec, node in self._with_taps.items() if spec in needed}
             self._number_anew()
         return gone
 
@@ -124,13 +126,13 @@ class Graph:
 
     def begin_taps(self) -> None:
         """Before taps are added: those that are there go on from what they find."""
-        for spec, node in self._nodes.items():
-            if node.taps:
-                self._many(spec).begin()
+        for spec in self._with_taps:
+            self._many(spec).begin()
 
     def pasts(self, known: Container[Spec]) -> dict[Spec, Past]:
         """What operators with several outputs remember, those among `known` that have taps which are not."""
-        found = (spec for spec, node in self._nodes.items() if spec in known and any(tap not in known for tap in node.taps))
+        shared = ((spec, node) for spec, node in self._with_taps.items() if spec in known)
+        found = (spec for spec, node in shared if any(tap not in known for tap in node.taps))
         return {spec: self._many(spec).past().copy() for spec in found}
 
     def recall(self, pasts: Mapping[Spec, Past]) -> None:
@@ -361,6 +363,7 @@ class Graph:
         assert spec.shared is not None
         self._many(spec.shared).open(spec)
         self._nodes[spec.shared].taps[spec] = tap
+        self._with_taps[spec.shared] = self._nodes[spec.shared]
 
     def _refresh(self) -> None:
         if self._is_stale:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sash.deltas import Delta
 from sash.kernels.counting import count_signs
+from sash.operators.filter.routing import Routing
 from sash.operators.many_outputs import ManyOutputs
 from sash.operators.operator import Operator
 from sash.operators.spec import Spec
@@ -48,6 +49,8 @@ class Node:
     sources: Sources = field(default_factory=lambda: Sources(()))
     noted: int = FOREVER  # the instant for which its sources have noted it
     readers: list[tuple[Arc, Node]] = field(default_factory=list)
+    direct: list[tuple[Arc, Node]] = field(default_factory=list)  # readers that are given all rows
+    routings: list[Routing[Node]] = field(default_factory=list)  # to all others: by a value of the row
     is_even: bool = False  # time is where it is for all who read it, too
     only: Node | None = None  # the one who reads it, if that one can always be handed all
     sieve: Sieve | None = None  # the filters among those who read it, if they are many

@@ -19,6 +19,7 @@ from heapq import heappop, heappush
 from time import perf_counter
 
 from sash.deltas import Delta
+from sash.operators.filter.routing import routings
 from sash.runtime.arcs import Buffer
 from sash.runtime.node import Begins, Node, signs_of
 from sash.runtime.sieve import FEW as FEW_SIFTED
@@ -54,13 +55,15 @@ class OnePass:
                 found[node.ports] = Sources([nodes[port].output for port in node.ports])
             node.sources, node.noted, node.is_ready = found[node.ports], FOREVER, False
             node.readers = [(arc, nodes[arc.reader]) for arc in node.output.arcs]
+            node.routings, served = routings((one, one.operator) for _, one in node.readers if one.is_handed_rows)
+            node.direct = [(arc, one) for arc, one in node.readers if one not in served] if served else node.readers
         for node in nodes:
             node.is_even = all(reader.sources is node.sources for _, reader in node.readers)
             readers = [reader for _, reader in node.readers]
             is_simple = len(readers) == 1 and readers[0].is_handed_rows and node.is_even and node.output.hands_over
             node.only = readers[0] if is_simple else None
-            node.sieve, sifted = sieve_of(readers)
-            node.others = [(arc, reader) for arc, reader in node.readers if reader.number not in sifted]
+            node.sieve, sifted = sieve_of([reader for _, reader in node.direct])
+            node.others = [(arc, reader) for arc, reader in node.direct if reader.number not in sifted]
             if node.operator is not None:
                 node.sources.note(node)
         self._nodes, self._sources = nodes, list(found.values())
@@ -145,7 +148,7 @@ class OnePass:
             self._has_too_much |= count > self._batch
             self._put_down(node, delta)
             return
-        readers = node.readers
+        readers = node.direct
         if node.sieve is not None and count <= FEW_SIFTED:
             readers = node.others
             waiting += [(reader, delta) for reader in node.sieve.passing(delta, delta.signs or signs_of(delta))]
@@ -155,6 +158,8 @@ class OnePass:
             else:
                 arc.give(delta)
                 self._list(reader)
+        for routing in node.routings:
+            waiting.extend(routing.routed(delta))
 
     def count_skipped(self) -> None:
         """Before somebody looks at what operators have counted: filters that were tested together and not run."""

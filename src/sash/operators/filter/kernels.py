@@ -12,6 +12,7 @@ from __future__ import annotations
 from sash.deltas import Int64s
 from sash.kernels.compiling import inlined, kernel
 from sash.kernels.exact_sum import canonical_double
+from sash.kernels.hashing import mix
 from sash.kernels.rows import copy_row, order_of_doubles
 
 # The columns of a table: what is asked, the lane of the value, that of its mask and the bit there, is it a DOUBLE, the range.
@@ -99,6 +100,56 @@ def _keep(rows: Int64s, conditions: Int64s, k: int, least: int, places: Int64s, 
         places[n] = i
         n += holds
     return n
+
+
+@inlined
+def slot_of(value: int, values: Int64s) -> int:
+    """Where a value stands in a table of lines (value, number + 1), or would stand; at most half of them are full."""
+    last = len(values) - 1
+    slot = mix(0, value) & last
+    while values[slot, 1] != 0 and values[slot, 0] != value:
+        slot = (slot + 1) & last
+    return slot
+
+
+@kernel
+def fill_values(wanted: Int64s, values: Int64s) -> None:
+    """Number different values from 0, in a table that is empty."""
+    for number in range(len(wanted)):
+        slot = slot_of(wanted[number], values)
+        values[slot, 0], values[slot, 1] = wanted[number], number + 1
+
+
+@kernel
+def route_rows(
+    rows: Int64s, lane: int, mask: int, bit: int, values: Int64s, numbers: Int64s, counts: Int64s, touched: Int64s, ends: Int64s,
+    places: Int64s,
+) -> int:
+    """Put the places of rows together that have the same value, of values that are wanted: how many of these there are.
+
+    `touched` gets their numbers, `ends` where the places of each end, after a zero. `counts` are zero, and are so again.
+    """
+    found = 0
+    for i in range(len(rows)):
+        number = -1
+        if (rows[i, mask] >> bit & 1) == 0:
+            number = values[slot_of(rows[i, lane], values), 1] - 1
+        numbers[i] = number
+        if number >= 0:
+            if counts[number] == 0:
+                touched[found] = number
+                found += 1
+            counts[number] += 1
+    for k in range(found):
+        ends[k + 1] = ends[k] + counts[touched[k]]
+        counts[touched[k]] = ends[k]
+    for i in range(len(rows)):
+        if numbers[i] >= 0:
+            places[counts[numbers[i]]] = i
+            counts[numbers[i]] += 1
+    for k in range(found):
+        counts[touched[k]] = 0
+    return found
 
 
 @kernel

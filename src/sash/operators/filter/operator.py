@@ -8,7 +8,7 @@ Output:      as the input, less the rows for which the predicate is false or NUL
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
@@ -19,9 +19,18 @@ from sash.operators.filter import kernels as kernel
 from sash.operators.filter.conditions import compared_texts, parted, table
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.spec import Messages
+from sash.scalar.nodes import Column
+from sash.schema import Kind
 
 if TYPE_CHECKING:
     from sash.operators.filter.spec import FilterSpec
+
+
+class Equality(NamedTuple):
+    """That a column is equal to a constant: the lane of its values, of its mask and the bit there; and which condition it is."""
+
+    column: tuple[int, int, int]
+    place: int
 
 
 class Filter(Timeless):
@@ -32,7 +41,8 @@ class Filter(Timeless):
         self._context = context
         self._messages = spec.messages
         self._front, self._rest = parted(spec.predicate)
-        self._conditions: Int64s | None = None  # made with the first rows: texts get their codes then
+        self._made: Int64s | None = None  # with the first rows: texts get their codes then
+        self.equalities = self._equalities()
         self._texts = compared_texts(self._front, self.layout)
         if self._texts:
             context.interner.hold(self._codes)
@@ -44,9 +54,9 @@ class Filter(Timeless):
 
     def tests(self) -> Int64s:
         """The conditions on lanes; texts get their codes."""
-        if self._conditions is None:
-            self._conditions = table(self._front, self.layout, self._context.interner)
-        return self._conditions
+        if self._made is None:
+            self._made = table(self._front, self.layout, self._context.interner)
+        return self._made
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
@@ -64,6 +74,21 @@ class Filter(Timeless):
             delta.rows, delta.ts, delta.expiry, delta.weight, places, out.rows, out.ts, out.expiry, out.weight
         )
         return out
+
+    def _equalities(self) -> tuple[Equality, ...]:
+        """Without one of which no row is kept, and nothing is to be said of it."""
+        if not self.is_plain:
+            return ()  # what is not tested on lanes may fail, which is counted, also where a value is NULL
+        return tuple(
+            Equality((self.layout.lanes[column.index], *self.layout.mask(column.index)), place)
+            for place, one in enumerate(self._front)
+            if one.function == "equal" and isinstance(column := one.arguments[0], Column) and column.type.kind is not Kind.DOUBLE
+        )
+
+    def value_of(self, equality: Equality) -> int:
+        """What a row that is kept has in its lane."""
+        value: int = self.tests().item(equality.place, kernel.LOW)
+        return value
 
     def _passing(self, delta: Delta) -> Int64s:
         """The places of the rows that are kept."""
@@ -84,7 +109,7 @@ class Filter(Timeless):
 
     def _codes(self) -> tuple[Int64s, Int64s]:
         """The codes of the texts that are compared with, as rows of one lane."""
-        held = np.empty(0, np.int64) if self._conditions is None else self._conditions[self._texts, kernel.LOW]
+        held = np.empty(0, np.int64) if self._made is None else self._made[self._texts, kernel.LOW]
         return np.ascontiguousarray(held).reshape(-1, 1), np.zeros(1, np.int64)
 
     def _with_messages(self, delta: Delta, places: Int64s) -> tuple[Delta, Int64s]:

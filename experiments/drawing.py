@@ -84,7 +84,7 @@ def _draw(axis: Any, panel: Panel, table: Table, looks: dict[str, tuple[str, str
         axis.set_xscale("log")
     axis.grid(True, which="major", axis="y", alpha=0.3)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize="small")
+    axis.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, columnspacing=1.2)
 
 
 def _spans(line: Line, table: Table) -> tuple[list[float], list[list[float]]]:

@@ -24,7 +24,7 @@ def panels(is_quick: bool) -> list[Panel]:
     def panel(method: str, clock: str, measure: str) -> Panel:
         points = settings(is_quick, method, clock)
         lines = [Line(system, [(one.mix, one.cell(system, measure)) for one in points]) for system in ALL]
-        return Panel(f"{method}, {clock} clock: {measure}", "", "mean response, ms", lines)
+        return Panel(f"{method}, {clock} clock: {measure}", "", "mean response, ms", lines, is_log=clock == "real")
 
     return [*(panel(*way, MEAN) for way in WAYS), panel("hash", "simulated", PER_TUPLE)]
 

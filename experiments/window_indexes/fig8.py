@@ -44,7 +44,7 @@ def claims_a(is_quick: bool) -> list[Claim]:
     def merges_worse(table: Table) -> Iterator[Bound]:
         return pairwise(table, [hardest.cell("merge/AGGR")], [hardest.cell("T/AGGR")], low=1)
 
-    note = "The sort is a merge sort over flat arrays, which reads them in order; an index is a chain of misses."
+    note = "The sort is a merge sort over flat arrays, not over a list of objects."
     return [
         Claim("§6.2, Fig. 8(a)", "T is the overall winner: cheaper than L", below(windows, "T/LIST", ("L/LIST",))),
         Claim("§6.2, Fig. 8(a)", "and cheaper than H", below(windows, "T/LIST", ("H/LIST",))),

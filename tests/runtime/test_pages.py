@@ -33,3 +33,17 @@ def test_batches_stay_what_they_were() -> None:
     assert changes.num_rows > 600
     for batch in found:
         batch.validate(full=True)
+
+
+def test_rows_out_of_order_after_rows_in_order_are_put_in_order() -> None:
+    """Some are late, so they go the way of packets; those that are not are no batch that is known to be in order."""
+    pushes = [[(1, 1, 1, None)], [(5, 1, 2, None), (4, 2, 3, None), (9, 1, 4, None), (7, 1, 5, None), (2, 1, 6, None)], [(30, 1, 7, None)]]
+    logs = []
+    for pieces in (pushes, [[row for piece in pushes for row in piece]]):
+        db = sash.connect(history="all")
+        db.execute(JOB.replace("TIMESTAMP BY ts", "TIMESTAMP BY ts DELAY 3 SECONDS"))
+        for piece in pieces:
+            db.push("s", piece)
+        db.end()
+        logs.append(db.changes("v").to_pylist())
+    assert logs[0] == logs[1]

@@ -59,6 +59,7 @@ class Intake:
         if len(ts):
             self._took(least)
             rows = encode(batch.columns[: len(self._held_layout.schema)], self._held_layout, self._interner)
+            self._are_in_order = False
             self._came.append(Delta(rows, ts, forever(len(ts)), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
 

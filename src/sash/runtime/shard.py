@@ -182,9 +182,7 @@ class Shard:
         """Before rows become lanes for `take`: strings that nobody holds may be forgotten now."""
         if self._interner.has_grown:
             self._forget(self._intakes, at_once=True)  # few rows may be of many bytes
-            self._interner.sweep()
-        else:
-            self._arena.give_back()
+        self._interner.sweep()
 
     def late_below(self, stream: str) -> int:
         """A row that comes now is late if its ts is below this."""

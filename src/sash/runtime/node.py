@@ -127,9 +127,7 @@ class Node:
         """Keep what a sink gave, and count."""
         metrics = self.metrics
         if len(delta.ts):
-            count(metrics.out, delta)
-            if self.results is not None:
-                self.results.append((self, delta))
+            self.gave(delta)
             if self.early is not None:
                 self.early.observe(inputs[0], delta)
         for side, taken in enumerate(inputs):

@@ -69,6 +69,7 @@ from sash.spark.pipeline import collected, configured, is_one_machine, on_worker
 from sash.spark.placed_frames import kafka_streams
 from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.reading import Readers, look_here
+from sash.spark.registration import register
 from sash.spark.running_query import Controls, RunningQuery
 from sash.spark.sealed import SealedFolder
 from sash.spark.session_views import SessionViews, session_schema
@@ -461,7 +462,7 @@ class SparkHost:
         """The changelog of a view, as a streaming DataFrame."""
         view = self._view(name)
         schema = session_schema(self._spark, changes_schema(view.schema))
-        self._spark.dataSource.register(ChangesSource)
+        register(self._spark, ChangesSource)
         changelog = self.ledger.changelog(output_name(name, Cargo.CHANGES))
         return self._spark.readStream.format(CHANGES_FORMAT).schema(schema).option(OPTION, changelog.to_text()).load()
 

@@ -20,6 +20,7 @@ from sash.errors import LostWorkerWarning
 from sash.spark.failures import is_lost
 
 LIVES = 4  # beginnings in a row without a batch that came to its end
+NOTHING_CAME = "Waiting for data to arrive"  # what a query says that has looked for rows and found none
 
 
 class LastingQuery:
@@ -38,9 +39,11 @@ class LastingQuery:
 
     @property
     def has_read_all(self) -> bool:
-        """Whether it runs, and found nothing to read when it last looked."""
+        """Whether it runs, and found nothing to read when it last looked; one that was just begun has not looked."""
         query = self._alive()
-        return bool(query.isActive and not query.status["isDataAvailable"])
+        if not query.isActive or query.status["isDataAvailable"]:
+            return False
+        return query.status["message"] == NOTHING_CAME or query.lastProgress is not None
 
     @property
     def name(self) -> str:

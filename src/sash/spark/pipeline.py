@@ -18,6 +18,7 @@ from sash.spark.daemon import OF_TASKS
 from sash.spark.folder import Folder
 from sash.spark.frames import pack_frame
 from sash.spark.observing import observed
+from sash.spark.registration import register
 from sash.spark.settings import Settings, to_text
 from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
 from sash.spark.stage import MapArrow
@@ -76,7 +77,7 @@ def streaming(
     The query begins with a job, and has what the newest version of it needs: its levels, and the ports of its DataFrames.
     """
     _wake_workers(spark)
-    spark.dataSource.register(SashSource)
+    register(spark, SashSource)
     packets = given(spark.readStream.format(FORMAT).option(OPTION, to_text(job, settings)).load)
     # Spark knows its sources by their places, so these must not depend on who was named first.
     for stream in sorted(job.streams, key=lambda one: one.name):

@@ -21,6 +21,7 @@ from sash.schema import Schema
 from sash.spark.answer_source import FORMAT, AnswerSource, options_of
 from sash.spark.changelog import Changelog
 from sash.spark.failures import reason
+from sash.spark.registration import register
 from sash.spark.starting import given
 from sash.sql.syntax.text_positions import quoted
 
@@ -66,7 +67,7 @@ class SessionViews:
 
 def answer_frame(spark: SparkSession, changelog: Changelog, schema: Schema) -> DataFrame:
     """The final answer of a view, read when a query over it runs."""
-    spark.dataSource.register(AnswerSource)
+    register(spark, AnswerSource)
     reader = spark.read.format(FORMAT).schema(session_schema(spark, schema.arrow)).options(**options_of(changelog, schema))
     return given(reader.load)
 

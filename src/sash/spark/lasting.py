@@ -8,6 +8,7 @@ that kills every worker is not tried for ever. All who ask for the query ask her
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from sash.spark.failures import is_lost
 
 LIVES = 4  # beginnings in a row without a batch that came to its end
 NOTHING_CAME = "Waiting for data to arrive"  # what a query says that has looked for rows and found none
+LOOKS, MOMENT = 20, 0.005  # how often it is asked whether it says so, and seconds in between
 
 
 class LastingQuery:
@@ -39,11 +41,17 @@ class LastingQuery:
 
     @property
     def has_read_all(self) -> bool:
-        """Whether it runs, and found nothing to read when it last looked; one that was just begun has not looked."""
-        query = self._alive()
-        if not query.isActive or query.status["isDataAvailable"]:
-            return False
-        return query.status["message"] == NOTHING_CAME or query.lastProgress is not None
+        """Whether it runs, and found nothing to read when it last looked. While it looks again, and before it first does, it says
+        that there is nothing, too; so it is asked a few times for the message that tells the two apart."""
+        for _ in range(LOOKS):
+            query = self._alive()
+            status = query.status
+            if not query.isActive or status["isDataAvailable"]:
+                return False
+            if status["message"] == NOTHING_CAME:
+                return True
+            time.sleep(MOMENT)
+        return False
 
     @property
     def name(self) -> str:

@@ -36,9 +36,13 @@ class Channel:
         self._wait_at_most(patience)
 
     def secure(self, context: ssl.SSLContext) -> None:
-        """From now on over TLS. What was sent before the handshake is not to be trusted, so there may not be any."""
-        if self._reader.peek(1) if self._has_unread() else b"":
+        """From now on over TLS. What was sent before the handshake is not to be trusted, so there may not be any.
+
+        That is asked before the client is told to begin: what it sends after that is its handshake.
+        """
+        if self._has_more():
             raise bad_protocol("there is text before the encryption begins")
+        self.put_byte(b"S")
         try:
             self._sock = context.wrap_socket(self._sock, server_side=True)
         except (OSError, ValueError) as error:
@@ -124,6 +128,17 @@ class Channel:
             self._sock.shutdown(socket.SHUT_RDWR)
         except OSError:
             return
+
+    def _has_more(self) -> bool:
+        """Whether something is here that nobody has read, in the reader or in the socket."""
+        patience = self._sock.gettimeout()
+        self._sock.settimeout(0)
+        try:
+            return bool(self._reader.peek(1))
+        except OSError as error:
+            raise Vanished from error
+        finally:
+            self._sock.settimeout(patience)
 
     def _has_unread(self) -> bool:
         if isinstance(self._sock, ssl.SSLSocket) and self._sock.pending():

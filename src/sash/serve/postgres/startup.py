@@ -37,7 +37,6 @@ def begin(channel: Channel, access: Access) -> Start | Cancel:
         body = Body(channel.read_first())
         code = body.uint32()
         if code == ENCRYPT_TLS and access.tls is not None and not channel.is_secure:
-            channel.put_byte(b"S")
             channel.secure(access.tls)
         elif code in (ENCRYPT_TLS, ENCRYPT_GSS):
             channel.put_byte(b"N")

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sash.errors import LostWorkerWarning
+from sash.spark.catching_up import CatchingUp
 from sash.spark.failures import is_lost
 
 LIVES = 4  # beginnings in a row without a batch that came to its end
@@ -34,6 +35,7 @@ class LastingQuery:
         self._is_stopped = False
         self._left, self._begun_at = LIVES, batch()
         self._query = begin()
+        self._catching_up: CatchingUp | None = None
 
     @property
     def isActive(self) -> bool:
@@ -81,7 +83,8 @@ class LastingQuery:
         return self._alive().exception()
 
     def processAllAvailable(self) -> None:
-        self._lastingly(lambda query: query.processAllAvailable())
+        """Until it has taken all that is there now."""
+        self._lastingly(lambda query: self._catching_up_of(query).wait())
 
     def awaitTermination(self, timeout: float) -> bool:
         """Whether it has come to its end."""
@@ -91,6 +94,12 @@ class LastingQuery:
         with self._lock:
             self._is_stopped = True
             self._query.stop()
+
+    def _catching_up_of(self, query: StreamingQuery) -> CatchingUp:
+        with self._lock:
+            if self._catching_up is None or self._catching_up.query is not query:
+                self._catching_up = CatchingUp(query)
+            return self._catching_up
 
     def _lastingly(self, work: Callable[[StreamingQuery], Any]) -> Any:
         """Do something with the query that runs, again if it dies meanwhile and is begun again."""

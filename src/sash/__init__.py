@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, overload
 
-from sash.errors import LateRowsWarning, LostWorkerWarning, SashError, SessionNameWarning, SqlError
+from sash.errors import LateRowsWarning, LostWorkerWarning, SashError, SessionNameWarning, SqlError, UnreadableRowsWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +45,7 @@ __all__ = [
     "SparkDatabase",
     "SqlError",
     "Subscription",
+    "UnreadableRowsWarning",
     "connect",
     "testing",
 ]

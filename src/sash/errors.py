@@ -24,6 +24,13 @@ class SashError(Exception):
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
+def as_text(value: object, what: str) -> str:
+    """What a user gives where text is needed: whatever else it may be is refused by name."""
+    if isinstance(value, str):
+        return value
+    raise SashError(f"{what} is needed as text, and {value!r} is of the type {type(value).__name__}", "give a str")
+
+
 class BadLiteral(SashError):
     """A constant that is no value of the type it is needed in; `text` is the constant as written."""
 
@@ -35,6 +42,10 @@ class BadLiteral(SashError):
 
 class LateRowsWarning(UserWarning):
     """Rows of a stream came too late; it is told once for every stream."""
+
+
+class UnreadableRowsWarning(UserWarning):
+    """Rows of a stream could not be read; it is told once for every stream."""
 
 
 class LostWorkerWarning(UserWarning):

@@ -39,8 +39,8 @@ def writing(path: Path | str) -> Iterator[None]:
     """What the user has named is written here, a file or a folder."""
     try:
         yield
-    except OSError as error:
-        why = error.strerror or error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
         raise SashError(f"cannot write {path}: {why}", "see that it can be written to, and has room") from error
 
 

@@ -79,6 +79,7 @@ def attempt(seed: int, threads: bool = False) -> Outcome:
     try:
         with _limited(), warnings.catch_warnings():
             warnings.simplefilter("ignore", sash.LateRowsWarning)
+            warnings.simplefilter("ignore", sash.UnreadableRowsWarning)
             compared = _play(seed, sql, threads)
             return done(VALID, compared=compared)
     except SashError as error:

@@ -25,7 +25,7 @@ from sash.database.instants import Instant, moment_or_none
 from sash.database.prepared import Prepared
 from sash.database.selection import Selection
 from sash.database.statements import StatementExecutor
-from sash.errors import SashError
+from sash.errors import SashError, as_text
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.choose import Choice
@@ -261,7 +261,7 @@ class Database(StatementExecutor):
         On Spark the rows of streams are elsewhere: ask views.
         """
         with self._turn():
-            return self._ask(sql)
+            return self._ask(as_text(sql, "a question"))
 
     def prepare(self, sql: str) -> Prepared:
         """A SELECT with ? in place of constants: `db.prepare("SELECT * FROM v WHERE k = ?").query(7)`. Whatever a value holds, it

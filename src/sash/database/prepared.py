@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sash.database.answer import Answer
-from sash.errors import SashError
+from sash.errors import SashError, as_text
 from sash.serve.postgres.failures import WireError
 from sash.serve.postgres.literals import literal
 from sash.sql.syntax.placeholders import around_placeholders
@@ -21,7 +21,7 @@ class Prepared:
 
     def __init__(self, sql: str, ask: Callable[[str], Answer]) -> None:
         self._ask = ask
-        *self._parts, self._end = around_placeholders(sql)
+        *self._parts, self._end = around_placeholders(as_text(sql, "a question"))
 
     def query(self, *values: Any) -> Answer:
         """The answer with these values, one for each ?, in their order."""

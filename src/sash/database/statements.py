@@ -21,7 +21,7 @@ from sash.database.queries import Queries
 from sash.database.questions import Questions
 from sash.database.selection import Selection
 from sash.database.sinks import Sinks
-from sash.errors import SashError, choices
+from sash.errors import SashError, as_text, choices
 from sash.plan.explain import explain_patterns
 from sash.plan.nodes import Plan, scans
 from sash.plan.statistics import NOTHING_KNOWN, Statistics
@@ -83,7 +83,7 @@ class StatementExecutor(ABC):
 
     def _execute(self, sql: str) -> Rows | None:
         """Carry out statements, one after the other; what the last one gives, if it gives rows."""
-        if (answer := self._answer_known(sql)) is not None:
+        if (answer := self._answer_known(as_text(sql, "SQL"))) is not None:
             return answer
         if self._repeats_a_query(sql):
             return None
@@ -93,7 +93,7 @@ class StatementExecutor(ABC):
         return result
 
     def _register(self, name: str, code: Callable[..., Any], returns: str, parameters: Sequence[str] | None) -> None:
-        if name.lower() in self.catalog.code or name.lower() in function_names():
+        if as_text(name, "the name of a function").lower() in self.catalog.code or name.lower() in function_names():
             raise SashError(f'there is a function "{name}" already', "choose another name")
         self.questions.forget()
         if parameters is None:
@@ -288,7 +288,7 @@ class StatementExecutor(ABC):
 
     def _explained_subject(self, subject: str) -> str:
         """Of a view by its name, or of the text of a query."""
-        if subject.strip().lower() not in self.catalog.views and len(subject.split()) > 1:
+        if as_text(subject, "a view's name, or a query,").strip().lower() not in self.catalog.views and len(subject.split()) > 1:
             return self._explain_query(parse_query_text(subject))
         view = self._view(subject.strip())
         return self._explain_plan(view.plan, view.name)
@@ -321,7 +321,7 @@ class StatementExecutor(ABC):
         return {view.name: view for view in self.catalog.views.values() if view.is_materialized}
 
     def _view(self, name: str) -> ViewDefinition:
-        found = self.catalog.views.get(name.lower())
+        found = self.catalog.views.get(as_text(name, "a view's name").lower())
         if found is None:
             known = choices(view.name for view in self.catalog.views.values())
             raise SashError(f'unknown view "{name}"', f"views are: {known}")
@@ -339,7 +339,7 @@ class StatementExecutor(ABC):
         return view.name
 
     def _stream(self, name: str) -> StreamSpec:
-        found = self.catalog.streams.get(name.lower())
+        found = self.catalog.streams.get(as_text(name, "a stream's name").lower())
         if found is None:
             known = choices(f"{stream.name} ({kind_of(stream)})" for stream in self.catalog.streams.values())
             raise SashError(f'unknown stream "{name}"', f"there are: {known}")

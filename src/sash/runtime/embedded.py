@@ -28,8 +28,8 @@ from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants, check_kept, together
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
-from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import Lanes, Net, Shelf
+from sash.runtime.losses import LossWarnings, unreadable_rows
 from sash.runtime.lost_rows import LostRows
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
 from sash.runtime.observing import StreamObserver, counted, observed
@@ -73,7 +73,7 @@ class EmbeddedHost:
         self._steps, self._rows, self._changes, self._last_step = 0, 0, 0, 0.0
         self._is_end = False  # whether nothing has come since the end of the input
         self._clockwork = Clockwork()
-        self._warnings = LateWarnings()
+        self._warnings = LossWarnings()
         self._ahead_seen: dict[tuple[str, ...], dict[Spec, list[pa.RecordBatch]]] = {}  # since the last step, by views
         self._ahead_lanes: dict[str, Lanes] = {}
         self._instants: dict[Time, Instants] | None = None
@@ -297,6 +297,7 @@ class EmbeddedHost:
         self._observers[stream].observe(rows)
         if dead.num_rows:
             self.dead[stream].append(dead)
+            self._warnings.hear([unreadable_rows(stream, dead)], self.job.streams)
         self._take_lanes(stream, came, started)
 
     def lanes(self, stream: str, rows: object) -> Int64s | None:

@@ -26,7 +26,7 @@ from sash.deltas import Int64s
 from sash.kernels.positions import is_ascending, mark_late, span_of
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Job
-from sash.runtime.late_rows import late_rows
+from sash.runtime.losses import late_rows, unreadable_rows
 from sash.runtime.packets import AsBytes, Body, Cargo, Packet, Writing
 from sash.runtime.partitions import PARTITION, POSITION, facts_of, in_place, partition_codes
 from sash.runtime.routing import split_by_shard
@@ -61,6 +61,9 @@ def pack_split(
     parted = part(stream, rows, arrival)
     if parted.late.num_rows:
         yield late_rows(stream.name, parted.late.num_rows, *parted.example)
+    for lost in (dead, parted.dead):
+        if lost.num_rows:
+            yield unreadable_rows(stream.name, lost)
     for place, (cargo, batch) in enumerate(((Cargo.LATE, parted.late), (Cargo.DEAD, dead), (Cargo.DEAD, parted.dead))):
         if batch.num_rows:
             whole = batch.select(range(len(stream.schema))) if cargo is Cargo.LATE else batch

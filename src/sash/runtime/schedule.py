@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 
-from sash.errors import SashError
+from sash.errors import SashError, as_text
 from sash.schema import FOREVER
 
 RULES = ("dfs", "bfs", "rr")
@@ -49,7 +49,7 @@ MEMORY = Schedule("dfs", 1 << 12, has_breaks=True)
 
 def parse_schedule(text: str) -> Schedule:
     """What a user writes."""
-    name, _, number = text.strip().lower().partition(":")
+    name, _, number = as_text(text, "a schedule").strip().lower().partition(":")
     if not number and name in ("auto", "memory"):
         return AUTO if name == "auto" else MEMORY
     if not number and name in RULES:

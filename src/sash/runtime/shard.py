@@ -27,10 +27,10 @@ from sash.runtime.exchange import receive, send
 from sash.runtime.graph import Feed, Graph, Results
 from sash.runtime.instants import Instants
 from sash.runtime.intake import Intake
-from sash.runtime.late_rows import late_rows
 from sash.runtime.lateness import Limits
 from sash.runtime.latent import LatentIntake
 from sash.runtime.live import Lanes
+from sash.runtime.losses import late_rows
 from sash.runtime.node import present
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
 from sash.runtime.placed import PlacedIntake

@@ -36,8 +36,8 @@ from sash.runtime.history_limit import ALL, DEFAULT
 from sash.runtime.history_limit import History as HistoryLimit
 from sash.runtime.instants import Instants, check_kept, moment, together, told_instants
 from sash.runtime.kept import undone
-from sash.runtime.late_rows import LateWarnings
 from sash.runtime.live import LiveView
+from sash.runtime.losses import LossWarnings
 from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.packing import DEAD_SCHEMA
 from sash.runtime.progress import Progress
@@ -150,7 +150,7 @@ class SparkHost:
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
         self._watch = Watch(self.job)
-        self._warnings = LateWarnings()
+        self._warnings = LossWarnings()
         self._ask_early(early[: self._checkpoint.early])
         if self._listener is not None:
             spark.streams.addListener(self._listener)

@@ -1,13 +1,14 @@
-"""The first late row of a stream is told of, with an example and the way out."""
+"""The first late and the first unreadable rows of a stream are told of, with an example and the way out."""
 
 from __future__ import annotations
 
 import warnings
 
+import pyarrow as pa
 import pytest
 
 import sash
-from sash import LateRowsWarning
+from sash import LateRowsWarning, UnreadableRowsWarning
 
 JOB = """
 CREATE STREAM e (at TIMESTAMP, k BIGINT) TIMESTAMP BY at DELAY 2 SECONDS;
@@ -51,3 +52,18 @@ def test_rows_that_are_in_time_are_not_told_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         db.push("e", [(10, 1), (8, 1)])
+
+
+@pytest.mark.parametrize("rows", [[(1, "x"), (2, "y")], [("never", 1)], pa.table({"at": ["never"] * 5_000, "k": ["1"] * 5_000})])
+def test_rows_that_cannot_be_read_are_told_of_once(rows: object) -> None:
+    db = sash.connect()
+    db.execute(JOB)
+    with pytest.warns(UnreadableRowsWarning, match=r'rows? of stream "e" could not be read and (is|are) in no answer, so far: column ".*dead\("e"\)') as told:
+        db.push("e", rows)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        db.push("e", rows)
+    assert db.dead("e").num_rows == db.metrics()["streams"]["e"]["dead"] > 0
+    with pytest.warns(UnreadableRowsWarning, match='1 row of stream "f" could not be read and is in no answer'):
+        db.push("f", [(10, 1), (9, "x"), (11, 1)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pyarrow as pa
@@ -18,13 +18,14 @@ from sash.serve.postgres.copying import CopyFormat
 from sash.serve.postgres.failures import WireError
 from sash.serve.postgres.few_rows import few_rows
 from sash.serve.postgres.lexer import statements
-from sash.serve.postgres.literals import literal, string
 from sash.serve.postgres.many_rows import many_rows
 from sash.serve.postgres.parameters import from_bytes, from_text
 from sash.serve.postgres.scram import Exchange, NotProven, Verifier
+from sash.serve.postgres.session import in_protocol
 from sash.serve.postgres.text_values import double_text, text_of
 from sash.serve.postgres.translate import translate
 from sash.serve.postgres.wire_types import WireType, wire_type
+from sash.sql.literals import NoLiteral, literal, string
 from sash.sql.syntax.dialect import tokenize
 
 VALUES = {
@@ -125,9 +126,10 @@ def test_what_is_not_postgres_is_refused(text: str) -> None:
 
 
 def test_values_that_cannot_be_given() -> None:
-    for value in (b"x", object(), Decimal("1e50"), Decimal("NaN")):
-        with pytest.raises(WireError):
+    for value, code in ((b"x", "0A000"), (object(), "0A000"), (Decimal("1e50"), "22003"), (Decimal("NaN"), "22003"), (10**40, "22003"), (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5))), "22008")):
+        with pytest.raises(NoLiteral) as refused:
             literal(value)
+        assert in_protocol(refused.value).code == code
     for text, oid in (("1_0", wire.INT4), ("one", wire.INT8), ("maybe", wire.BOOL), ("{1", 1007), ("{a,", 1009), ('{"a}', 1009), ("1_0", wire.FLOAT8)):
         with pytest.raises((ValueError, WireError, IndexError)):
             from_text(text, oid)

@@ -11,8 +11,7 @@ from typing import Any
 
 from sash.database.answer import Answer
 from sash.errors import SashError, as_text
-from sash.serve.postgres.failures import WireError
-from sash.serve.postgres.literals import literal
+from sash.sql.literals import literal
 from sash.sql.syntax.placeholders import around_placeholders
 
 
@@ -28,12 +27,5 @@ class Prepared:
         if len(values) != len(self._parts):
             message = f"the question has {len(self._parts)} places for values, and {len(values)} came"
             raise SashError(message, "give one for each ?")
-        written = [part + _written(value) for part, value in zip(self._parts, values, strict=True)]
+        written = [part + literal(value) for part, value in zip(self._parts, values, strict=True)]
         return self._ask("".join(written) + self._end)
-
-
-def _written(value: Any) -> str:
-    try:
-        return literal(value)
-    except WireError as error:
-        raise SashError(error.message, error.hint) from None

@@ -12,8 +12,9 @@ and then the changes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -30,6 +31,8 @@ PIECE_BYTES = 32 << 20  # of files that are read at once
 STEP_BYTES = 1 << 30  # of files in a batch of a reader that has much to catch up with
 TRIES = 20  # to read while files are merged
 TOGETHER = 1 << 16  # rows that are added to an answer at once
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
@@ -104,25 +107,32 @@ class Changelog:
     def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of a piece, batch by batch, each in the order of time."""
         done = piece.after
-        for _ in range(TRIES):
-            manifest = self.record.read()
-            try:
-                for batch, table in self._rows(manifest, piece, done, schema):
-                    yield from table.to_batches()
-                    done = batch
-                return
-            except MissingPart:
-                if manifest == self.record.read():
-                    raise  # nobody has merged or forgotten it
-        raise SashError(f"the files of {self.name} change faster than they can be read", "read it again")
+
+        def rest(manifest: Manifest) -> Iterator[pa.RecordBatch]:
+            nonlocal done
+            for batch, table in self._rows(manifest, piece, done, schema):
+                yield from table.to_batches()
+                done = batch
+
+        yield from self._while_files_change(rest)
 
     def answer(self, schema: Schema) -> pa.Table:
         """What the view holds after the last batch on record."""
+
+        def whole(manifest: Manifest) -> Iterator[pa.Table]:
+            live = LiveView(schema)
+            self.restore(live, manifest.kept(self.name), manifest.batch)
+            yield live.rows()
+
+        return next(self._while_files_change(whole))
+
+    def _while_files_change(self, read: Callable[[Manifest], Iterator[Read]]) -> Iterator[Read]:
+        """What is read by the manifest; where a file was merged or forgotten meanwhile, the rest by the next manifest."""
         for _ in range(TRIES):
-            manifest, live = self.record.read(), LiveView(schema)
+            manifest = self.record.read()
             try:
-                self.restore(live, manifest.kept(self.name), manifest.batch)
-                return live.rows()
+                yield from read(manifest)
+                return
             except MissingPart:
                 if manifest == self.record.read():
                     raise  # nobody has merged or forgotten it

@@ -24,6 +24,7 @@ from sash.serve.postgres.parameters import read_parameters, spread
 from sash.serve.postgres.portals import Portal, Prepared
 from sash.serve.postgres.row_pieces import row_messages
 from sash.serve.postgres.translate import parameter_count
+from sash.sql.literals import NoLiteral
 
 
 class Session:
@@ -251,6 +252,8 @@ def in_protocol(error: Exception) -> WireError:
         return error
     if isinstance(error, TooMuch):
         return WireError("53200", error.message, error.hint)
+    if isinstance(error, NoLiteral):
+        return WireError(error.code, error.message, error.hint)
     if isinstance(error, SashError):
         return WireError("XX000", error.message, error.hint)
     if isinstance(error, RecursionError):

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sash.errors import SashError, SqlError
 from sash.serve.postgres.failures import WireError, code_of, not_supported
 from sash.serve.postgres.lexer import STRINGS, Statement
-from sash.serve.postgres.literals import literal, string
+from sash.sql.literals import literal, string
 from sash.sql.syntax.text_positions import quoted
 
 SCHEMA, DATABASE = "public", "sash"

@@ -7,7 +7,17 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from sash.serve.postgres.failures import WireError, not_supported
+from sash.errors import SashError
+
+UNKNOWN_TYPE, OUT_OF_RANGE, OUT_OF_CALENDAR = "0A000", "22003", "22008"  # as the standard numbers what can be wrong with a value
+
+
+class NoLiteral(SashError):
+    """A value that SQL cannot say; `code` is that of the standard."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def string(text: str) -> str:
@@ -34,12 +44,12 @@ def literal(value: Any) -> str:
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, list):
         return f"ARRAY({', '.join(literal(one) for one in value)})"
-    raise not_supported(f"values of the type {type(value).__name__} cannot be given to a query")
+    raise NoLiteral(UNKNOWN_TYPE, f"values of the type {type(value).__name__} cannot be given to a query")
 
 
 def _whole(value: int) -> str:
     if abs(value) >= 10**38:
-        raise WireError("22003", "a whole number has 38 digits at most")
+        raise NoLiteral(OUT_OF_RANGE, "a whole number has 38 digits at most")
     return str(value) if value >= 0 else f"({value})"
 
 
@@ -47,7 +57,7 @@ def _naive(value: datetime) -> datetime:
     try:
         return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
     except OverflowError:
-        raise WireError("22008", f"{value} is outside of the calendar of UTC") from None
+        raise NoLiteral(OUT_OF_CALENDAR, f"{value} is outside of the calendar of UTC") from None
 
 
 def _special(value: float) -> str:
@@ -56,11 +66,11 @@ def _special(value: float) -> str:
 
 def _decimal(value: Decimal) -> str:
     if not value.is_finite():
-        raise WireError("22003", f"{value} is no DECIMAL")
+        raise NoLiteral(OUT_OF_RANGE, f"{value} is no DECIMAL")
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
     precision = max(len(digits) + max(0, exponent), scale, 1)
     if precision > 38:
-        raise WireError("22003", f"{value} has {precision} digits, and a DECIMAL has 38 at most")
+        raise NoLiteral(OUT_OF_RANGE, f"{value} has {precision} digits, and a DECIMAL has 38 at most")
     return f"CAST('{value:f}' AS DECIMAL({precision}, {scale}))"

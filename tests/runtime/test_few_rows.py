@@ -33,6 +33,8 @@ VALUES = some.one_of(
     some.sampled_from([
         "2024-01-31 12:30:00", "2024-01-31 12:30:00.250000", "2024-01-31T12:30:00", "2024-02-30 00:00:00", "2024-W01-1 00:00:00",
         "2024-01-31 24:00:00", "2024-01-31 23:59:60", "0000-01-01 00:00:00", "2024-01-31 12:30:00.25000x", "٢024-01-31 12:30:00", "7",
+        "2024-01-31T12:30:00.5", "2024-01-31T12:30:00.250", "2024-01-31 12:30:00.25Z", "2024-01-31T12:30:00Z", "2024-01-31-12:30:00",
+        0.0000005, 0.0000015, 1e-6, 1.1, 1700000000.123457, 9e9, 9007199254, 9007199255, -9007199254.000001, 1e300, math.inf,
         -0.0, 2**53 + 1, 2**63, "\ud800",
     ]),
 )
@@ -51,6 +53,15 @@ def test_lanes_are_those_of_columns(rows: list[tuple[Any, ...]]) -> None:
         read = convert(SPEC, rows)
         assert read.dead.num_rows == 0
         assert np.array_equal(found, encode(read.batch.columns, Layout(SCHEMA), interner))
+
+
+@given(some.lists(some.one_of(some.integers(-10**10, 10**10), some.floats(-1e10, 1e10), some.floats(-10, 10)), min_size=1, max_size=4))
+def test_numbers_are_seconds(seconds: list[float]) -> None:
+    schema, interner = Schema((Field("at", Type(Kind.TIMESTAMP)),)), Interner(Arena.anonymous())
+    found, rows = FewRows(Layout(schema), interner).read([(one,) for one in seconds]), [(one,) for one in seconds]
+    assert (found is None) == any(abs(one) >= 2**53 // 10**6 for one in seconds)
+    if found is not None:
+        assert np.array_equal(found, encode(convert(StreamSpec("s", schema), rows).batch.columns, Layout(schema), interner))
 
 
 def test_dicts_are_rows_too_and_a_missing_key_is_null() -> None:

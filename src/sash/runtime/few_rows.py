@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sash.deltas import Int64s, Layout
-from sash.schema import Kind, Type
+from sash.schema import SECOND, Kind, Type
 from sash.stores.interner import Interner
 from sash.stores.lanes import NAN_BITS
 
@@ -22,7 +22,9 @@ FEW = 32  # rows for which this is the shorter way
 EPOCH, MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 FIRST_DAY = EPOCH.toordinal()
 WHOLE = 1 << 53  # a DOUBLE holds every whole number up to here
-PLACES = ((4, "-"), (7, "-"), (10, " "), (13, ":"), (16, ":"), (19, "."))  # of "2024-01-31 12:30:00", perhaps with ".250000"
+LATEST = WHOLE // SECOND  # seconds since the epoch, in the year 2255: up to there a float means what a whole number does
+LENGTHS = (19, 23, 26)  # of "2024-01-31 12:30:00", perhaps with ".250" or ".250000"
+PLACES = ((4, "-"), (7, "-"), (10, " T"), (13, ":"), (16, ":"), (19, "."))
 
 _bits, _double = struct.Struct("q"), struct.Struct("d")
 
@@ -105,8 +107,12 @@ def _real(value: Any) -> int:
 
 
 def _instant(value: Any) -> int:
+    if type(value) is int or type(value) is float:
+        if not -LATEST < value < LATEST:
+            raise ValueError
+        return round(value * SECOND)
     if type(value) is str:
-        if len(value) not in (19, 26) or any(value[place] != mark for place, mark in PLACES if place < len(value)):
+        if len(value) not in LENGTHS or any(value[place] not in marks for place, marks in PLACES if place < len(value)):
             raise ValueError
         value = datetime.fromisoformat(value)
     if type(value) is not datetime or value.tzinfo is not None:

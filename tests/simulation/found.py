@@ -19,5 +19,6 @@ FOUND: dict[int, str] = {
     320657: "a loss of power took the offsets of a batch out of Spark's log and left its commit, and rows were read twice",
     322999: "a driver waited for ever for a batch that another one had done",
     330509: "the store lost a claim without a word, and two drivers worked at once",
+    3005255: "a run ended without the end, as the store did not show at once that it had been asked for, and lacked its last changes",
     400381: "a folder that somebody had made, and died before he brought its name to the disk, was lost with the power",
 }

@@ -191,11 +191,11 @@ class SparkHost:
             self.ledger.open_finished(self._committed, self.job)
             return
         self._check_idle()
-        self._run_bounded()
+        self._until_taken(self._run_bounded)
         if self._flush and self._frames:
             # Only when the DataFrames are drained is it known that the end has come.
             self._checkpoint.ask({"end": 1})
-            self._run_bounded()
+            self._until_taken(self._run_bounded)
         if self._flush:
             self._checkpoint.finish()
             self._remove_arenas()
@@ -264,14 +264,19 @@ class SparkHost:
             self._take_all()
 
     def _take_all(self) -> None:
-        """Until batches have taken all that is there. A store that does not show the newest event at once would have it taken
-        with rows that came later."""
+        """Until batches have taken all that is there."""
         assert self._query is not None
+        self._until_taken(self._query.processAllAvailable)
+
+    def _until_taken(self, take: Callable[[], None]) -> None:
+        """Let batches take what is there, again until they have taken all that was asked for: an event that the store does not show
+        at once would be taken with rows that came later, or never, if it is the end."""
         folder, patience = self._settings.checkpoint, time.monotonic() + PATIENCE
         while True:
-            self._query.processAllAvailable()
+            take()
             self.ledger.fence()  # a query without a batch has not noticed that another driver had them
-            if newest_offset(folder).seen >= newest_event(folder):
+            newest = newest_offset(folder)
+            if newest.is_end or newest.seen >= newest_event(folder):
                 return
             if time.monotonic() > patience:
                 raise SashError(

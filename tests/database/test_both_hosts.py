@@ -298,6 +298,47 @@ def test_rows_of_a_view_are_found_by_an_index(play: Play) -> None:
     assert str(db.explain(ordered)).endswith("all rows of named: no index of it serves")
 
 
+def test_windows_have_indexes(play: Play) -> None:
+    """They are kept from the first index on, and cost nothing once the last one has gone."""
+    played = play("CREATE INDEX by_k ON s [RANGE 60 SECONDS] (k);")
+    db = played.db
+    played.put((1, "a", 5), (2, "b", 7), (3, "a", None))
+    db.execute("CREATE INDEX by_n ON s [RANGE 1 MINUTE] (n) USING TREE")
+    prepared, ordered = db.prepare("SELECT n FROM s [RANGE 60 SECONDS] WHERE k = ?"), "SELECT n FROM s [RANGE 60 SECONDS] ORDER BY n DESC LIMIT 1"
+    assert str(db.explain("SELECT n FROM s [RANGE 60 SECONDS] WHERE k = 'a'")).endswith(
+        "index by_k of s [RANGE 1 MINUTE], HASH (k): k = one value"
+    )
+    assert [[row["n"] for row in prepared.query(key)] for key in ("a", "b", "c")] == [[5, None], [7], []]
+    assert [row["n"] for row in db.query(ordered)] == [7]
+    played.put((30, "a", 9), (70, "c", 1))
+    assert [[row["n"] for row in prepared.query(key)] for key in ("a", "b", "c")] == [[9], [], [1]]
+    assert as_set(db.query("SELECT k, COUNT(*) AS c FROM s [RANGE 60 SECONDS] GROUP BY k")) == {("a", 1), ("c", 1)}
+    shown = db.execute("SHOW INDEXES")
+    assert shown is not None and [tuple(row.values())[:2] for row in shown] == [
+        ("by_k", "s [RANGE 1 MINUTE]"), ("by_n", "s [RANGE 1 MINUTE]"),
+    ]  # fmt: skip
+    assert "s [RANGE" not in str(db.execute("SHOW VIEWS"))
+    db.execute("DROP INDEX by_k")
+    assert [row["n"] for row in db.query(ordered)] == [9]
+    with pytest.raises(SashError, match=r'stream "s" is read by: v, named, by_n \(index\); drop them first'):
+        db.execute("DROP STREAM s")
+    db.execute("DROP INDEX by_n")
+    queries = db.execute("SHOW QUERIES")
+    assert queries is not None and [row["name"] for row in queries] == ["v", "named"]
+
+
+def test_an_index_that_came_too_late_for_a_window_is_not_used_before_the_window_is_whole(play: Play) -> None:
+    played = play()
+    db, asked = played.db, "SELECT n FROM s [RANGE 90 SECONDS] WHERE k = 'a'"
+    played.put((1, "a", 1))
+    played.put((80, "a", 2), (85, "b", 3))  # of the first row nothing is remembered: no window is longer than a minute
+    db.execute("CREATE INDEX late ON s [RANGE 90 SECONDS] (k)")
+    with pytest.raises(SashError, match=r"this needs those since|lacks rows that came before its index did: it is whole from"):
+        db.query(asked)
+    played.put((200, "a", 4))
+    assert [row["n"] for row in db.query(asked)] == [4]
+
+
 def test_unknown_names_are_told_with_the_choices(play: Play) -> None:
     db = play().db
     for name in ("view", "final", "changes", "changes_since", "complete_since", "subscribe", "analyze"):

@@ -53,7 +53,7 @@ def test_a_bounded_run(make_host: MakeHost, tmp_path: Path, levels: int) -> None
     host.run_to_end()
     assert counts(host.view("counts")) == expected.tolist()
     assert added_up(tmp_path / "out") == expected.tolist()
-    host.write_final(lambda _, rows: rows)
+    host.write_final({view.name for view in host.job.views}, lambda _, rows: rows)
     assert counts(pq.read_table(tmp_path / "out/counts.parquet")) == expected.tolist()
     assert [progress.rows for progress in told] == [400, 800, 1200, 1500, 1500]
     assert [progress.batch for progress in told] == [0, 1, 2, 3, 4]

@@ -12,17 +12,18 @@ import pyarrow.parquet as pq
 
 from sash.cli.lost import Unreadable
 from sash.file_names import file_name, writing
-from sash.planner.job import Job
 from sash.runtime.embedded import Changes
 from sash.runtime.packets import changes_schema
+from sash.schema import Schema
 
 
 class ChangeFiles:
     """Writes changes after every batch, so that they are never all in memory."""
 
-    def __init__(self, folder: Path | None, job: Job) -> None:
+    def __init__(self, folder: Path | None, schemas: Mapping[str, Schema]) -> None:
+        """The schemas are those of the views."""
         self._folder = folder
-        self._job = job
+        self._schemas = schemas
         self._writers: dict[str, pq.ParquetWriter] = {}
         self.unreadable = Unreadable()
 
@@ -30,8 +31,8 @@ class ChangeFiles:
         if self._folder is not None:
             with writing(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True)
-            for view in self._job.views:
-                self._writer(f"{file_name(view.name)}.changes.parquet", changes_schema(view.schema))
+            for name, schema in self._schemas.items():
+                self._writer(f"{file_name(name)}.changes.parquet", changes_schema(schema))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

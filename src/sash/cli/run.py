@@ -63,7 +63,8 @@ def run_embedded(options: RunOptions) -> None:
     )
     load(db, options.job)
     _check_sources(db)
-    with db, Report() as report, ChangeFiles(options.output, db.planned(1)) as files:
+    schemas = {name: view.plan.schema for name, view in db.materialized().items()}
+    with db, Report() as report, ChangeFiles(options.output, schemas) as files:
         db.run()
         if options.output is not None:
             db.write_answers(options.output)

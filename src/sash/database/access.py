@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from sash.deltas import Layout
+from sash.plan.index_method import HASH, TREE
 from sash.plan.nodes import Order
 from sash.plan.rules.conditions import conjuncts
 from sash.runtime.access import Bound, ByKeys, BySpans, First, Lines, Span, Value
@@ -138,11 +139,13 @@ class Chooser:
         return max(found, key=lambda choice: choice.merit, default=None)
 
     def _by(self, shape: IndexShape) -> Choice | None:
+        if shape.method not in (HASH, TREE):
+            return None
         points, columns = self._asked.points, shape.columns
         unknown = (place for place, column in enumerate(columns) if any(column not in point for point in points))
         equal = next(unknown, len(columns))
         known = list(dict.fromkeys(tuple(point[column] for column in columns[:equal]) for point in points)) if equal else [()]
-        if shape.is_ordered:
+        if shape.method == TREE:
             return self._by_spans(shape, equal, known)
         if equal < len(columns):
             return None

@@ -445,16 +445,33 @@ class Database(StatementExecutor):
 
     def _answer(self, question: Question) -> Answer:
         selection = self.questions.selection(question)
-        return self._planned_answer(question) if selection is None else self._selected(selection)
+        answer = self._planned_answer(question) if selection is None else self._selected(selection)
+        return self._answer_of_streams(question) if answer is None else answer
 
-    def _selected(self, selection: Selection) -> Answer:
+    def _answer_of_streams(self, question: Question) -> Answer:
+        """Of a question about windows that are kept, and lack rows."""
+        assert question.plain is not None
+        answer = self._planned_answer(question.plain)
+        assert answer is not None  # it reads no window that is kept
+        return answer
+
+    def _selected(self, selection: Selection) -> Answer | None:
+        """None where a window that is kept lacks rows."""
         with self._looking():
-            wanted = self.questions.access(selection, self.catalog).wanted
-            columns, instants = self._running().select(selection.view, wanted)
+            wanted, host = self.questions.access(selection, self.catalog).wanted, self._running()
+            columns, instants = host.select(selection.view, wanted)
+            if not self._are_complete(selection.question.windows, instants):
+                return None
             answer = selection.answer(columns)
         return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
 
-    def _planned_answer(self, question: Question) -> Answer:
+    def _are_complete(self, windows: Sequence[str], instants: Instants) -> bool:
+        """Whether windows hold all that they should: one that is kept since a moment may lack rows that came before it."""
+        since = [self._running().complete_since(window) for window in windows]
+        return all(complete is not None and complete <= instants.now for complete in since)
+
+    def _planned_answer(self, question: Question) -> Answer | None:
+        """None where a window that is kept lacks rows."""
         names = [view.name for view in question.views]
         relations: dict[str, Net] = {table.name: self._rows_of(table) for table in question.tables}
         instants, has_begun = Instants(), True
@@ -464,6 +481,8 @@ class Database(StatementExecutor):
                 at = question.as_of
                 rows, instants = host.answers(names) if at is None else host.answers_at(names, at)
                 relations, has_begun = {**relations, **rows}, host.has_begun(names, at)
+                if not self._are_complete(question.windows, instants):
+                    return None
             if question.streams:
                 found = self._ask_windows(question, relations, instants if names and has_begun else None)
                 answer, instants = self.questions.presented(question, found.rows), found.instants

@@ -220,7 +220,8 @@ class EmbeddedDatabase(Database):
 
     @in_turn
     def _taken_rows(self) -> dict[str, Changes]:
-        return self._running().taken_rows()
+        taken, views = self._running().taken_rows(), self.materialized()
+        return {**taken, "changes": {name: changes for name, changes in taken["changes"].items() if name in views}}
 
     def _tell(self, host: EmbeddedHost) -> None:
         if self._on_progress is not None:
@@ -350,7 +351,8 @@ class EmbeddedDatabase(Database):
 
     def _running(self) -> EmbeddedHost:
         if self._host is None:
-            asked = {view.name: parse_history(view.history) for view in self.materialized().values() if view.history is not None}
+            views = (*self.materialized().values(), *self.catalog.windows.values())
+            asked = {view.name: parse_history(view.history) for view in views if view.history is not None}
             self._host = EmbeddedHost(self._job, self._arena, self._history, asked)
             self._host.keep_indexes(shapes_of(self.catalog))
         return self._host

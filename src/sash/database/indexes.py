@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sash.database.selection import Selection
+from sash.plan.index_method import LIST
 from sash.runtime.access import Wanted
 from sash.sql.catalog import Catalog, IndexDefinition
 from sash.sql.indexes import column_places
@@ -23,7 +24,9 @@ class Access:
 
 
 def shape_of(index: IndexDefinition, catalog: Catalog) -> IndexShape:
-    return IndexShape(column_places(index, catalog.views[index.view.lower()].plan.schema), index.is_ordered)
+    view = catalog.kept_view(index.view)
+    assert view is not None
+    return IndexShape(column_places(index, view.plan.schema), index.method)
 
 
 def shapes_of(catalog: Catalog) -> dict[str, list[IndexShape]]:
@@ -45,7 +48,10 @@ def access_of(selection: Selection, indexes: Mapping[IndexShape, IndexDefinition
     if choice is not None:
         index = indexes[choice.access.shape]
         columns = ", ".join(index.columns)
-        return Access(wanted, f"index {index.name} of {index.view}, {choice.access.shape.kind} ({columns}): {choice.reason}")
+        return Access(wanted, f"index {index.name} of {index.view}, {index.method} ({columns}): {choice.reason}")
+    listed = next((index for index in indexes.values() if index.method == LIST), None)
+    if listed is not None:
+        return Access(wanted, f"index {listed.name} of {listed.view}, {LIST}: all rows are looked at")
     why = "no index of it serves" if indexes else "it has no index"
     return Access(wanted, f"all rows of {selection.view}: {why}")
 
@@ -58,6 +64,6 @@ def indexes_table(catalog: Catalog) -> pa.Table:
             "name": pa.array([index.name for index in found], pa.string()),
             "view": pa.array([index.view for index in found], pa.string()),
             "columns": pa.array([", ".join(index.columns) for index in found], pa.string()),
-            "using": pa.array(["TREE" if index.is_ordered else "HASH" for index in found], pa.string()),
+            "using": pa.array([str(index.method) for index in found], pa.string()),
         }
     )

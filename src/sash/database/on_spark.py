@@ -47,7 +47,7 @@ from sash.sql.catalog import SinkDefinition, ViewDefinition
 from sash.sql.define import Definition, define
 from sash.sql.questions import Question
 from sash.sql.syntax.parse import parse_statements
-from sash.sql.syntax.statements import CreateAggregate, CreateStream, CreateView, Drop, Statement
+from sash.sql.syntax.statements import CreateAggregate, CreateIndex, CreateStream, CreateView, Drop, Statement
 from sash.sql.syntax.text_positions import quoted
 from sash.turns import in_turn
 
@@ -226,7 +226,7 @@ class SparkDatabase(Database):
         return subscription if on_batch is None else subscription.call(on_batch)
 
     def write_answers(self, folder: Path | str | None = None) -> None:
-        self._running().write_final(self._presented, folder)
+        self._running().write_final(self.materialized(), self._presented, folder)
 
     @property
     def state_bytes(self) -> int:
@@ -258,7 +258,7 @@ class SparkDatabase(Database):
     def _made_host(self) -> SparkHost:
         """Threads that come at once find one; a statement that waits for its batch holds nobody back later."""
         if self._host is None:
-            if not self.materialized():
+            if not self.materialized() and not self.catalog.windows:
                 raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
             self._workers_are_good()
             spark = self._spark() if callable(self._spark) else self._spark
@@ -269,7 +269,7 @@ class SparkDatabase(Database):
             with reached(self._options["checkpoint"], self._options["output"]):
                 host = SparkHost(spark, job, self.base, **known, **self._options)  # type: ignore[arg-type]
             self._go_on_with(host, job)
-            for view in self.materialized().values():
+            for view in (*self.materialized().values(), *self.catalog.windows.values()):
                 self._present(host, view)
             host.on_taken = self._wait_for_sinks
             self._host = host
@@ -307,6 +307,10 @@ class SparkDatabase(Database):
             return statement.name.text.lower() in self.catalog.macros and not statement.or_replace
         if isinstance(statement, CreateView) and not statement.is_materialized and not statement.or_replace:
             return statement.name.text.lower() in self.catalog.views
+        if isinstance(statement, CreateIndex):
+            return statement.name.text.lower() in self.catalog.indexes
+        if isinstance(statement, Drop) and statement.kind == "INDEX":
+            return statement.name.text.lower() not in self.catalog.indexes
         return isinstance(statement, Drop) and statement.kind != "AGGREGATE" and self.catalog.find(statement.name.text) is None
 
     def _maybe_replan(self, rows: int) -> None:
@@ -387,9 +391,38 @@ class SparkDatabase(Database):
         if self._host is not None and not is_materialized:
             self._declared.append(statement.source.sql)
 
+    def _define_index(self, statement: CreateIndex | Drop) -> None:
+        """An index of a view is no part of the job. One of a window is: what is said of it is put down with the next change."""
+        name, declared = statement.name.text.lower(), self._declared
+        if isinstance(statement, CreateIndex):
+            is_of_window = statement.window is not None
+        else:
+            is_of_window = name in self.catalog.indexes and self.catalog.indexes[name].view.lower() in self.catalog.windows
+        if self._host is not None and is_of_window:
+            self._declared = [*declared, statement.source.sql]
+        try:
+            super()._define_index(statement)
+        except SashError:
+            self._declared = declared
+            raise
+
+    def _window_created(self, window: ViewDefinition) -> None:
+        self._run_view(window, "")
+
+    def _window_dropped(self, name: str) -> None:
+        self._end_view(name, "")
+
     def _view_created(self, view: ViewDefinition, replaces: str | None = None) -> None:
         if view.history is not None:
             parse_history(view.history)  # an error if it says nothing
+        columns = ", ".join(map(quoted, view.plan.schema.names))
+        how = "CREATE" if replaces is None else "CREATE OR REPLACE"
+        kept = "" if view.history is None else f" WITH (history = '{parse_history(view.history)}')"
+        said = f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}){kept} AS {view.sql}"
+        self._run_view(view, said, replaces)
+
+    def _run_view(self, view: ViewDefinition, said: str, replaces: str | None = None) -> None:
+        """Let the job have one more, which this statement makes, if it is not one of those that are put down with it."""
         if self._host is None:
             return
         self._must_remember()
@@ -403,10 +436,7 @@ class SparkDatabase(Database):
             return job.with_view(placed, streams, replaces)
 
         tables = self._rows_of_new_ports(before, make(before))
-        columns = ", ".join(map(quoted, view.plan.schema.names))
-        how = "CREATE" if replaces is None else "CREATE OR REPLACE"
-        kept = "" if view.history is None else f" WITH (history = '{parse_history(view.history)}')"
-        self._change(make, f"{how} MATERIALIZED VIEW {quoted(view.name)} ({columns}){kept} AS {view.sql}", tables)
+        self._change(make, said, tables)
         self._present(self._host, view)
         if replaces is not None:
             self.queries.remove(replaces)
@@ -416,7 +446,7 @@ class SparkDatabase(Database):
         """A view has come: so much of its past is kept, and the session sees it, if that is wanted."""
         if view.history is not None:
             host.keep_history(view.name, parse_history(view.history))
-        if self._is_shown:
+        if self._is_shown and view.name.lower() in self.catalog.views:
             host.show(view.name, view.plan.schema)
 
     def _rows_of_new_ports(self, before: Job, after: Job) -> dict[str, pa.RecordBatch]:
@@ -425,10 +455,13 @@ class SparkDatabase(Database):
         return {one.name: self._table(one).rows() for one in after.streams if one.is_table and one.name in streams}
 
     def _view_dropped(self, name: str) -> None:
+        self._end_view(name, f"DROP VIEW {quoted(name)}")
+
+    def _end_view(self, name: str, said: str) -> None:
         if self._host is None:
             return
         self._must_remember()
-        self._change(lambda job: job.without_view(name), f"DROP VIEW {quoted(name)}", {})
+        self._change(lambda job: job.without_view(name), said, {})
         self._host.hide(name)
         self.queries.remove(name)
 
@@ -522,7 +555,16 @@ class SparkDatabase(Database):
         names = " and ".join(f'"{stream.name}"' for stream in question.streams)
         raise SashError(
             f"on Spark the rows of streams are in its workers, and {names} cannot be asked here",
-            "create a materialized view of this window, and ask that one: SELECT … FROM view",
+            "create a materialized view of this window, and ask that one: SELECT … FROM view; or, before rows come, an index",
+        )
+
+    def _answer_of_streams(self, question: Question) -> NoReturn:
+        since = [self.complete_since(window) for window in question.windows]
+        whole = [moment for moment in since if moment is not None]
+        when = f"whole from {max(whole)} on" if len(whole) == len(since) else "not known to be whole"
+        raise SashError(
+            f'"{", ".join(question.windows)}" lacks rows that came before its index did: it is {when}',
+            "ask when that is over, or create the index before the rows come",
         )
 
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:

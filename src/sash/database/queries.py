@@ -87,7 +87,7 @@ class Queries:
 
     def forget(self, catalog: Catalog) -> None:
         """How plans are run that no view has any more, and what their texts mean."""
-        plans = {view.plan for view in catalog.views.values()}
+        plans = {view.plan for view in (*catalog.views.values(), *catalog.windows.values())}
         self._choices = {key: choice for key, choice in self._choices.items() if key[0] in plans}
         self._texts = {text: known for text, known in self._texts.items() if catalog.views.get(known.name.lower()) is known}
 
@@ -149,7 +149,7 @@ class Queries:
                 "own": pa.array([alone[name] for name in names], pa.int64()),
                 "shared_with": pa.array([_few(sorted(shared[name])) for name in names], pa.string()),
                 "shared_joins": pa.array([self._shared_joins(name) for name in names], pa.string()),
-                "query": pa.array([catalog.views[name.lower()].sql for name in names], pa.string()),
+                "query": pa.array([_text(catalog, name) for name in names], pa.string()),
             }
         )
 
@@ -158,6 +158,12 @@ def running_parts(spec: Spec) -> dict[Spec, None]:
     """The parts of a spec, and the operators with several outputs that run some of them."""
     found = parts(spec)
     return found | {part.shared: None for part in found if part.shared is not None}
+
+
+def _text(catalog: Catalog, name: str) -> str:
+    view = catalog.kept_view(name)
+    assert view is not None
+    return view.sql
 
 
 def _few(names: list[str]) -> str:

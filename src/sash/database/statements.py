@@ -19,7 +19,6 @@ from sash.database.indexes import indexes_table
 from sash.database.options import check_expiry
 from sash.database.queries import Queries
 from sash.database.questions import Questions
-from sash.database.selection import Selection
 from sash.database.sinks import Sinks
 from sash.errors import SashError, as_text, choices
 from sash.plan.explain import explain_patterns
@@ -145,9 +144,7 @@ class StatementExecutor(ABC):
         if isinstance(statement, CreateSink) or (isinstance(statement, Drop) and statement.kind == "SINK"):
             self._define_sink(statement)
         elif isinstance(statement, CreateIndex) or (isinstance(statement, Drop) and statement.kind == "INDEX"):
-            self.questions.forget()
-            if define(statement, self.catalog):
-                self._indexes_changed()
+            self._define_index(statement)
         elif isinstance(statement, CreateStream | CreateView | CreateAggregate | Drop):
             self._define(statement)
         elif isinstance(statement, Advance):
@@ -188,6 +185,35 @@ class StatementExecutor(ABC):
             self.queries.forget(self.catalog)
         if isinstance(statement, CreateView) and new is not None and new.is_materialized and not statement.columns:
             self.queries.learn_text(new)
+
+    def _define_index(self, statement: CreateIndex | Drop) -> None:
+        """A window of a stream is kept from its first index on, and goes with its last one."""
+        self.questions.forget()
+        indexes, windows = dict(self.catalog.indexes), self.catalog.windows
+        self.catalog.windows = dict(windows)
+        if not define(statement, self.catalog):
+            return
+        try:
+            with within(statement.source.text), at(statement.name):
+                self._windows_changed(windows, self.catalog.windows)
+        except SashError:
+            self.catalog.indexes, self.catalog.windows = indexes, windows
+            raise
+        self._indexes_changed()
+
+    def _windows_changed(self, old: Mapping[str, ViewDefinition], new: Mapping[str, ViewDefinition]) -> None:
+        for name in old.keys() - new.keys():
+            self._window_dropped(old[name].name)
+            self.queries.forget(self.catalog)
+        for name in new.keys() - old.keys():
+            self._window_created(new[name])
+
+    def _window_created(self, window: ViewDefinition) -> None:
+        """It is kept like a materialized view."""
+        self._view_created(window)
+
+    def _window_dropped(self, name: str) -> None:
+        self._view_dropped(name)
 
     def _define_sink(self, statement: CreateSink | Drop) -> None:
         """Neither the engine nor a checkpoint knows of sinks: each session says what it writes, and where."""
@@ -249,25 +275,32 @@ class StatementExecutor(ABC):
     def _explain_query(self, query: ParsedQuery) -> str:
         """As a view of it would be run; and, where it is about rows of one view, how they are found if it is asked now."""
         plan = self._explain_plan(bind(query, self.catalog))
-        selection = None if query.emit is not None else self._selection(query)
-        if selection is None:
-            return plan
-        return f"{plan}\n\nasked now\n{self.questions.access(selection, self.catalog).text}"
+        asked = None if query.emit is not None else self._question(query)
+        access = "" if asked is None else self._access_text(asked)
+        return f"{plan}\n\nasked now\n{access}" if access else plan
 
-    def _selection(self, query: ParsedQuery) -> Selection | None:
-        if not {table.name.lower() for table in references(query.tree)} & {view.lower() for view in self.materialized()}:
+    def _access_text(self, question: Question) -> str:
+        selection = self.questions.selection(question)
+        if selection is not None:
+            return self.questions.access(selection, self.catalog).text
+        return f"all rows of {', '.join(question.windows)}: it is kept for its indexes" if question.windows else ""
+
+    def _question(self, query: ParsedQuery) -> Question | None:
+        kept = self.materialized().values(), self.catalog.windows.values()
+        known = {view.name.lower() for view in kept[0]} | {name for window in kept[1] for name in window.reads}
+        if not {table.name.lower() for table in references(query.tree)} & known:
             return None
         try:
-            return self.questions.selection(self.questions.bound(query, self.catalog))
+            return self.questions.bound(query, self.catalog)
         except SashError:  # a view can be made of it, and it cannot be asked: of changes of a view, for one
             return None
 
     @in_turn
     def planned(self, shards: int) -> Job:
-        """All materialized views as a job."""
+        """All that is kept as a job."""
         views = {
             view.name: self.queries.chosen(view.plan, shards, self.expiry, self.statistics)
-            for view in self.materialized().values()
+            for view in (*self.materialized().values(), *self.catalog.windows.values())
         }
         return replace(plan_job(self.catalog.streams, views, shards, self.expiry), schedules=self._all_schedules())
 
@@ -321,7 +354,7 @@ class StatementExecutor(ABC):
         return {view.name: view for view in self.catalog.views.values() if view.is_materialized}
 
     def _view(self, name: str) -> ViewDefinition:
-        found = self.catalog.views.get(as_text(name, "a view's name").lower())
+        found = self.catalog.kept_view(as_text(name, "a view's name"))
         if found is None:
             known = choices(view.name for view in self.catalog.views.values())
             raise SashError(f'unknown view "{name}"', f"views are: {known}")

@@ -117,8 +117,7 @@ class EmbeddedHost:
         if view.spec in self._kept:
             kept = self._kept[view.spec]
             twin = next(shown for shown in self.views.values() if shown.kept is kept)
-            if view.name in self._histories:
-                kept.changes.keep_more(self._histories[view.name])
+            kept.changes.keep_more(self._histories.get(view.name, self._history))
             self.views[view.name] = ShownView(view, kept, twin.began, twin.complete_since)
             if replaces is not None:
                 self._shard.take_up(job)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -517,10 +517,12 @@ class SparkHost:
         with self._between_batches:
             return self._instants_of(view).final_before
 
-    def write_final(self, present: Callable[[str, pa.Table], pa.Table], folder: Path | str | None = None) -> None:
-        """Write the answer of every view, as it is presented, to its file, beside the changes or elsewhere."""
+    def write_final(
+        self, names: Container[str], present: Callable[[str, pa.Table], pa.Table], folder: Path | str | None = None
+    ) -> None:
+        """Write the answers of views, as they are presented, to their files, beside the changes or elsewhere."""
         target = self._settings.output if folder is None else Folder.of(folder)
-        for view in shown(self.job):
+        for view in (view for view in shown(self.job) if view.name in names):
             write_answer(target, view, present(view.name, self.final(view.name)))
 
     def _open(self, folder: SealedFolder, base: Path, early: int) -> Checkpoint:

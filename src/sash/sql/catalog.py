@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from sash.errors import SashError, choices, nearest
 from sash.file_names import check_name
+from sash.plan.index_method import IndexMethod
 from sash.plan.nodes import Plan
 from sash.plan.streams import StreamSpec
 from sash.plan.user_aggregates import UserAggregate
@@ -39,12 +40,12 @@ class SinkDefinition:
 
 @dataclass(frozen=True)
 class IndexDefinition:
-    """By which columns rows of a materialized view are found, and whether in their order."""
+    """By which columns rows of a materialized view, or of a window that is kept like one, are found, and how."""
 
     name: str
     view: str
     columns: tuple[str, ...]
-    is_ordered: bool
+    method: IndexMethod
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Catalog:
     def __init__(self) -> None:
         self.streams: dict[str, StreamSpec] = {}
         self.views: dict[str, ViewDefinition] = {}
+        self.windows: dict[str, ViewDefinition] = {}  # of streams, kept for their indexes
         self.macros: dict[str, Macro] = {}
         self.sinks: dict[str, SinkDefinition] = {}
         self.indexes: dict[str, IndexDefinition] = {}
@@ -70,6 +72,10 @@ class Catalog:
 
     def find(self, name: str) -> StreamSpec | ViewDefinition | None:
         return self.streams.get(name.lower()) or self.views.get(name.lower())
+
+    def kept_view(self, name: str) -> ViewDefinition | None:
+        """A view, or a window of a stream that is kept like a materialized one."""
+        return self.views.get(name.lower()) or self.windows.get(name.lower())
 
     def get(self, name: str) -> StreamSpec | ViewDefinition:
         found = self.find(name)
@@ -81,10 +87,12 @@ class Catalog:
         return [spec.name for spec in self.streams.values()] + [view.name for view in self.views.values()]
 
     def dependents(self, name: str) -> list[str]:
-        """The views and sinks that read something directly, and the tables that a stream changes."""
+        """The views, sinks and indexes that read something directly, and the tables that a stream changes."""
         tables = [spec.name for spec in self.streams.values() if (spec.changes_from or "").lower() == name.lower()]
         sinks = [f"{sink.name} (sink)" for sink in self.sinks.values() if sink.view.lower() == name.lower()]
-        return [view.name for view in self.views.values() if name.lower() in view.reads] + tables + sinks
+        windows = [window.name for window in self.windows.values() if name.lower() in window.reads]
+        indexes = [f"{index.name} (index)" for window in windows for index in self.indexes_of(window)]
+        return [view.name for view in self.views.values() if name.lower() in view.reads] + tables + sinks + indexes
 
     def indexes_of(self, view: str) -> list[IndexDefinition]:
         return [index for index in self.indexes.values() if index.view.lower() == view.lower()]
@@ -94,6 +102,8 @@ class Catalog:
         if (taken := self.find(entry.name)) is not None:
             message = f'there is a {kind_of(taken)} "{taken.name}" already'
             raise SashError(message, "drop it first or choose another name")
+        if (window := self.windows.get(entry.name.lower())) is not None:
+            raise SashError(f'"{window.name}" is a window of a stream, which has indexes', "choose another name")
         self._put(entry)
 
     def replace(self, view: ViewDefinition) -> None:

@@ -12,7 +12,7 @@ from sash.sql.bind import bind
 from sash.sql.bind.aggregate_functions import is_aggregate
 from sash.sql.bind.macro_body import check_macro
 from sash.sql.catalog import Catalog, IndexDefinition, Macro, SinkDefinition, ViewDefinition, kind_of
-from sash.sql.indexes import check_indexes_fit, create_index
+from sash.sql.indexes import check_indexes_fit, create_index, forget_windows
 from sash.sql.macros import expand_macros
 from sash.sql.references import references
 from sash.sql.syntax.statements import CreateAggregate, CreateIndex, CreateSink, CreateStream, CreateView, Drop
@@ -85,8 +85,12 @@ def _create_macro(statement: CreateAggregate, catalog: Catalog) -> bool:
 def _drop(statement: Drop, catalog: Catalog) -> bool:
     if statement.kind == "AGGREGATE":
         return _drop_from(catalog.macros, statement)
-    if statement.kind in ("SINK", "INDEX"):
-        return _drop_from(catalog.sinks if statement.kind == "SINK" else catalog.indexes, statement)
+    if statement.kind == "SINK":
+        return _drop_from(catalog.sinks, statement)
+    if statement.kind == "INDEX":
+        is_dropped = _drop_from(catalog.indexes, statement)
+        forget_windows(catalog)
+        return is_dropped
     entry = catalog.find(statement.name.text)
     if entry is None and statement.if_exists:
         return False

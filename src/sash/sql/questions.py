@@ -2,6 +2,7 @@
 
     SELECT … FROM v, t ORDER BY n      v, a materialized view, is read like a table: it has its rows already
     SELECT … FROM w                    w, a plain view, is text: what it reads is read
+    … FROM s [RANGE 5 MINUTES]         a window that has indexes is read like a materialized view (`kept_windows.py`)
     … FROM v TIMESTAMP AS OF '…'       all that the query names, as it was at that instant
     ORDER BY without LIMIT             orders what is shown; what it names beside the select list is cut off at the end
 """
@@ -9,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -21,8 +22,8 @@ from sash.plan.windows import UNBOUNDED
 from sash.scalar.nodes import Column
 from sash.schema import Schema
 from sash.sql.bind import bind
-from sash.sql.bind.projections import columns
 from sash.sql.catalog import Catalog, ViewDefinition, kind_of
+from sash.sql.kept_windows import over_kept_windows, rows_of
 from sash.sql.references import references
 from sash.sql.syntax.parse import parse_query_text, timestamp
 from sash.sql.syntax.statements import ParsedQuery
@@ -43,6 +44,8 @@ class Question:
     streams: tuple[StreamSpec, ...]
     whole: frozenset[str]  # the streams of which it needs every row that ever came
     as_of: int | None = None  # the instant of TIMESTAMP AS OF
+    windows: tuple[str, ...] = ()  # of streams, that are kept for their indexes: they are among the views
+    plain: Question | None = field(default=None, repr=False)  # the same over streams, for while such a window lacks rows
 
     @property
     def schema(self) -> Schema:
@@ -71,9 +74,23 @@ def bind_question(query: ParsedQuery, catalog: Catalog) -> Question:
     _check_views_are_relations(plan, views)
     if as_of is not None:
         _check_past_is_known(known)
+    tables = tuple(spec for spec in known if spec.is_table)
     plan = with_own_time(over_scans(plan, _as_it_is_now))
-    order, shown, plan = _taken_apart(plan)
-    return Question(plan, order, shown, views, tuple(spec for spec in known if spec.is_table), streams, _read_whole(plan), as_of)
+    order, shown, rows = _taken_apart(plan)
+    question = Question(rows, order, shown, views, tables, streams, _read_whole(rows), as_of)
+    over_kept = over_kept_windows(plan, catalog.windows) if as_of is None else None
+    return question if over_kept is None else _of_kept_windows(question, over_kept, catalog)
+
+
+def _of_kept_windows(plain: Question, plan: Plan, catalog: Catalog) -> Question:
+    """The question over windows that are kept, of which none is missing."""
+    order, shown, rows = _taken_apart(plan)
+    names = {scan.name.lower() for scan in scans(plan)}
+    windows = tuple(window for name, window in catalog.windows.items() if name in names)
+    return Question(
+        rows, order, shown, (*plain.views, *windows), plain.tables, (), frozenset(),
+        windows=tuple(window.name for window in windows), plain=plain,
+    )
 
 
 def _read_whole(plan: Plan) -> frozenset[str]:
@@ -124,19 +141,13 @@ def _as_relations(tree: exp.Expr, catalog: Catalog) -> Catalog:
     here.streams, here.macros, here.code = catalog.streams, catalog.macros, catalog.code
     for view in _read_by(tree, catalog):
         if view.is_materialized:
-            here.views[view.name.lower()] = replace(view, plan=_rows_of(view))
+            here.views[view.name.lower()] = replace(view, plan=rows_of(view))
         else:
             names = [Name(name, Place(0, 0)) for name in view.plan.schema.names]
             here.views[view.name.lower()] = replace(view, plan=bind(parse_query_text(view.sql), here, names))
     for name, view in catalog.views.items():
         here.views.setdefault(name, view)  # so that a name that is wrong is told from those that there are
     return here
-
-
-def _rows_of(view: ViewDefinition) -> Plan:
-    """A relation, not a stream: so it stands behind a projection."""
-    scan = Scan(view.name, view.plan.schema, is_table=True, updates=Updates.RETROACTIVE)
-    return Project(scan, columns(scan), scan.schema.names)
 
 
 def _read_by(tree: exp.Expr, catalog: Catalog) -> Iterable[ViewDefinition]:

@@ -110,7 +110,7 @@ class AnswerBag(RowBag):
             self._touched = self._watch.array("touched", (len(self.nodes), 2))
         every = np.flatnonzero(self.nodes[: self.registers[kernel.USED], self.count_lane])
         for shape in new:
-            index = self._indexes[shape] = make(shape, self._scope.scope(f"index {shape.kind} {shape.columns}"))
+            index = self._indexes[shape] = make(shape, self._scope.scope(f"index {shape.method} {shape.columns}"))
             index.refresh(np.ascontiguousarray(every[:, np.newaxis]), len(every))
         if not self._indexes and len(self._touched):
             self._watch.drop()

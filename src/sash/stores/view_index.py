@@ -2,6 +2,7 @@
 
     HashIndex    rows that have given values in all of its columns
     TreeIndex    rows between two bounds of some first columns, and the first or last ones in their order
+    ListIndex    all rows, as they lie: it costs those who change them nothing
 
 An answer notes which of its nodes change. An index takes that in when it is next asked: the work is what has changed since, each
 node once, however often it changed.
@@ -20,6 +21,7 @@ from sash.deltas import Int64s, Layout
 from sash.kernels import view_index as kernel
 from sash.kernels.bundles import Bundle
 from sash.kernels.tree import NODE_FIELDS, TOTAL, Tree
+from sash.plan.index_method import HASH, TREE, IndexMethod
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
@@ -33,15 +35,10 @@ FEW = 16  # nodes that a look-up has room for at first
 
 @dataclass(frozen=True)
 class IndexShape:
-    """By which columns rows are found, and whether in their order."""
+    """By which columns rows are found, and how."""
 
     columns: tuple[int, ...]
-    is_ordered: bool
-
-    @property
-    def kind(self) -> str:
-        """As it is written."""
-        return "TREE" if self.is_ordered else "HASH"
+    method: IndexMethod
 
 
 class ViewIndex(ABC):
@@ -56,6 +53,13 @@ class ViewIndex(ABC):
 
     def close(self) -> None:
         self._scope.drop()
+
+
+class ListIndex(ViewIndex):
+    """Nothing but the rows themselves."""
+
+    def refresh(self, touched: Int64s, count: int) -> None:
+        """The rows are all in the answer."""
 
 
 class HashIndex(ViewIndex):
@@ -156,6 +160,8 @@ def made(
     shape: IndexShape, bag: AnswerBag, scope: Scope, layout: Layout, orders: Sequence[Int64s], interner: Interner
 ) -> ViewIndex:
     """An index that has nothing in it yet; `orders` are the lines of all columns."""
-    if shape.is_ordered:
+    if shape.method == TREE:
         return TreeIndex(bag, scope, np.array([orders[column] for column in shape.columns], np.int64), interner)
-    return HashIndex(bag, scope, KeyColumns(layout, shape.columns))
+    if shape.method == HASH:
+        return HashIndex(bag, scope, KeyColumns(layout, shape.columns))
+    return ListIndex(bag, scope)

@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sash.deep import deeply
 from sash.errors import SqlError
+from sash.plan.index_method import HASH, IndexKind, IndexMethod
 from sash.plan.streams import StreamSpec
 from sash.sql import changes, declarations
 from sash.sql.syntax.cursor import Cursor
@@ -31,6 +32,7 @@ from sash.sql.syntax.statements import (
     Statement,
 )
 from sash.sql.syntax.text_positions import Name, fault, within
+from sash.sql.syntax.window_clause import bracketed_window
 
 _EPOCH = datetime(1970, 1, 1)
 _NOT_YET = ("MERGE", "ALTER", "TRUNCATE", "SET", "USE", "REFRESH")
@@ -149,12 +151,16 @@ class _Statement:
         if_not_exists = self.cursor.accept("IF", "NOT", "EXISTS")
         name = self.cursor.name("the name of an index")
         self.cursor.expect("ON")
-        view = self.cursor.name("the name of a view")
+        on = self.cursor.name("the name of a view or stream")
+        window = bracketed_window(self.cursor) if self.cursor.sees("[") else None
         columns = self._column_names()
         if not columns:
             raise self.cursor.unexpected("columns in parentheses")
-        kind = self._one_of("TREE", "HASH") if self.cursor.accept("USING") else "HASH"
-        return CreateIndex(self.source, name, view, columns, kind == "TREE", if_not_exists)
+        method = self._index_method() if self.cursor.accept("USING") else HASH
+        return CreateIndex(self.source, name, on, window, columns, method, if_not_exists)
+
+    def _index_method(self) -> IndexMethod:
+        return IndexMethod(IndexKind(self._one_of(*(kind.value for kind in IndexKind))))
 
     def _drop(self) -> Drop:
         kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE", "SINK", "INDEX")

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sash.plan.index_method import IndexMethod
 from sash.plan.streams import StreamSpec
 from sash.sql.catalog import Macro
 from sash.sql.syntax.text_positions import Name
+from sash.sql.syntax.window_clause import WindowClause
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,14 @@ class CreateSink:
 
 @dataclass(frozen=True)
 class CreateIndex:
-    """By which columns rows of a view are found, and whether in their order (USING TREE)."""
+    """By which columns rows of a view, or of a window of a stream, are found, and how (USING)."""
 
     source: Source
     name: Name
-    view: Name
+    on: Name
+    window: WindowClause | None
     columns: tuple[Name, ...]
-    is_ordered: bool
+    method: IndexMethod
     if_not_exists: bool
 
 

@@ -327,6 +327,23 @@ def test_windows_have_indexes(play: Play) -> None:
     assert queries is not None and [row["name"] for row in queries] == ["v", "named"]
 
 
+def test_approximate_answers_tell_how_wrong_they_can_be(play: Play) -> None:
+    played = play("CREATE INDEX by_n ON s [RANGE 60 SECONDS] (n) USING GROUP(4); CREATE INDEX of_v ON v (n) USING GROUP(2);")
+    db, window = played.db, "FROM s [RANGE 60 SECONDS]"
+    played.put(*((second, "ab"[second % 2], None if second == 7 else second) for second in range(40)))
+    answer = db.query(f"SELECT APPROXIMATE MEDIAN(n) AS m, COUNT(n) AS values, COUNT(*) AS n {window}")
+    assert str(answer).startswith("approximate answer: 1 row at 1970-01-01 00:00:39")
+    row = next(iter(answer))
+    assert abs(row["m"] - 20) <= row["m_error"] < 10
+    assert (row["values"], row["values_error"], row["n"], row["n_error"]) == (39, 0, 40, 0)
+    (some,) = db.query(f"SELECT APPROXIMATE COUNT(*) AS few {window} WHERE n BETWEEN 3 AND 12")
+    assert abs(some["few"] - 9) <= some["few_error"] < 16
+    assert sum(row["count"] for row in db.query(f"SELECT APPROXIMATE HISTOGRAM(n) {window}")) == 39
+    (total,) = db.query("SELECT APPROXIMATE PERCENTILE(n, 1) AS most FROM v")
+    assert abs(total["most"] - 393) <= total["most_error"]
+    assert str(db.explain(f"SELECT APPROXIMATE MEDIAN(n) {window}")).endswith("GROUP(4) (n): ranges, with their error")
+
+
 def test_an_index_that_came_too_late_for_a_window_is_not_used_before_the_window_is_whole(play: Play) -> None:
     played = play()
     db, asked = played.db, "SELECT n FROM s [RANGE 90 SECONDS] WHERE k = 'a'"

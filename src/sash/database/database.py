@@ -10,7 +10,7 @@ instead. What is the same for both is written here; hosts answer questions by wh
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from sash.database.answer import Answer, Rows
 from sash.database.explanation import Explanation
+from sash.database.indexes import indexes_of
 from sash.database.instants import Instant, moment_or_none
 from sash.database.prepared import Prepared
 from sash.database.selection import Selection
@@ -39,7 +40,10 @@ from sash.runtime.progress import Progress
 from sash.runtime.subscribing import OnBatch, Subscription
 from sash.scalar.failures import Failures
 from sash.sql.questions import Question
-from sash.sql.syntax.statements import Advance
+from sash.sql.syntax.parse import parse_query_text
+from sash.sql.syntax.statements import Advance, ParsedQuery
+from sash.stores.group_index import Ranges
+from sash.stores.view_index import IndexShape
 from sash.turns import in_turn
 
 if TYPE_CHECKING:
@@ -69,6 +73,8 @@ class Host(Protocol):
     def answers(self, names: Sequence[str]) -> tuple[Mapping[str, pa.Table], Instants]: ...
 
     def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]: ...
+
+    def ranges(self, name: str, shape: IndexShape, indexes: Collection[IndexShape]) -> tuple[Ranges, Instants]: ...
 
     def answers_at(self, names: Sequence[str], instant: int) -> tuple[Mapping[str, pa.Table], Instants]: ...
 
@@ -434,7 +440,31 @@ class Database(StatementExecutor):
 
     def _ask(self, sql: str) -> Answer:
         answer = self._answer_known(sql)
-        return self._answer(self.questions.asked(sql, self.catalog)) if answer is None else answer
+        if answer is not None:
+            return answer
+        query = parse_query_text(sql)
+        if query.is_approximate:
+            return self._approximate(query)
+        return self._answer(self.questions.learnt(sql, query, self.catalog))
+
+    def _approximate(self, query: ParsedQuery) -> Answer:
+        estimate, question = self.questions.estimate(query, self.catalog)
+        with self._looking():
+            indexes = indexes_of(estimate.view, self.catalog)
+            ranges, instants = self._running().ranges(estimate.view, estimate.shape, indexes.keys())
+            if not self._are_complete(question.windows, instants):
+                raise self._lacks_rows(question)
+        return Answer("approximate answer", estimate.answer(ranges), moment_or_none(instants.now), is_final=instants.is_final)
+
+    def _lacks_rows(self, question: Question) -> SashError:
+        """Of windows that are kept since after rows came."""
+        since = [self.complete_since(window) for window in question.windows]
+        whole = [moment for moment in since if moment is not None]
+        when = f"whole from {max(whole)} on" if len(whole) == len(since) else "not known to be whole"
+        return SashError(
+            f'"{", ".join(question.windows)}" lacks rows that came before its index did: it is {when}',
+            "ask when that is over, or create the index before the rows come",
+        )
 
     def _answer_known(self, sql: str) -> Answer | None:
         question = self.questions.recalled(sql)

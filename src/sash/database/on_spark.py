@@ -559,13 +559,7 @@ class SparkDatabase(Database):
         )
 
     def _answer_of_streams(self, question: Question) -> NoReturn:
-        since = [self.complete_since(window) for window in question.windows]
-        whole = [moment for moment in since if moment is not None]
-        when = f"whole from {max(whole)} on" if len(whole) == len(since) else "not known to be whole"
-        raise SashError(
-            f'"{", ".join(question.windows)}" lacks rows that came before its index did: it is {when}',
-            "ask when that is over, or create the index before the rows come",
-        )
+        raise self._lacks_rows(question)
 
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
         return self._table(table).rows()

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from sash.database.answer import ordered
+from sash.database.approximate import Estimate, estimate_of
 from sash.database.indexes import Access, access_of, indexes_of
 from sash.database.selection import Selection, selection_of
 from sash.database.templates import Templates
@@ -27,10 +28,12 @@ from sash.runtime.live import Net
 from sash.runtime.one_shot import answer_over
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, FOREVER
+from sash.sql.approximate import read_approximation
 from sash.sql.catalog import Catalog, IndexDefinition
 from sash.sql.questions import Question, bind_question
 from sash.sql.syntax.parse import parse_query_text
 from sash.sql.syntax.statements import ParsedQuery
+from sash.sql.syntax.text_positions import within
 from sash.stores.view_index import IndexShape
 
 MOST_TEXTS = 512  # that are known; the ones that were not asked for longest go
@@ -56,7 +59,20 @@ class Questions:
 
     def asked(self, sql: str, catalog: Catalog) -> Question:
         """What a text asks."""
-        return self.recalled(sql) or self._learnt(sql, bind_question(parse_query_text(sql), catalog))
+        return self.recalled(sql) or self.learnt(sql, parse_query_text(sql), catalog)
+
+    def learnt(self, sql: str, query: ParsedQuery, catalog: Catalog) -> Question:
+        """What a text asks that is parsed."""
+        return self._learnt(sql, bind_question(query, catalog))
+
+    def estimate(self, query: ParsedQuery, catalog: Catalog) -> tuple[Estimate, Question]:
+        """How an approximate answer is found, and the question for the rows that it is about."""
+        asked = read_approximation(query)
+        with within(query.source.text):
+            question = bind_question(asked.rows, catalog)
+            selection = self.selection(question)
+            indexes = {} if selection is None else indexes_of(selection.view, catalog)
+            return estimate_of(asked, selection, indexes), question
 
     def templated(self, sql: str, catalog: Catalog) -> Selection | None:
         """What a text asks that differs in constants alone from others that were asked."""

@@ -111,6 +111,11 @@ def selection_of(question: Question) -> Selection | None:
     return Selection(plan.name, Layout(plan.schema), tuple(conditions), tuple(steps), filters, question)
 
 
+def column_beneath(column: int, selection: Selection) -> int | None:
+    """Which column of the view one of a selection is, if it is one."""
+    return _beneath(column, [step for step in selection.steps if isinstance(step, tuple)])
+
+
 def _beneath(column: int, projections: Sequence[tuple[Expression, ...]]) -> int | None:
     """Which column of the first input one of the last output is, if it is one."""
     for projection in reversed(projections):

@@ -11,6 +11,7 @@ from sash.errors import SashError
 from sash.runtime.packets import changes_schema
 from sash.runtime.subscribing import Subscription
 from sash.sql.catalog import Catalog
+from sash.sql.syntax.parse import parse_query_text
 
 if TYPE_CHECKING:
     from sash.database.database import Database
@@ -34,7 +35,11 @@ class ServedDatabase:
 
     def columns(self, sql: str) -> pa.Schema:
         with self._database.turns.turn():
-            return self._database.questions.asked(sql, self.catalog).schema.arrow
+            questions = self._database.questions
+            known = questions.recalled(sql)
+            if known is None and (query := parse_query_text(sql)).is_approximate:
+                return questions.estimate(query, self.catalog)[0].schema
+            return (known or questions.learnt(sql, query, self.catalog)).schema.arrow
 
     def change_columns(self, view: str) -> pa.Schema:
         found = self.catalog.views.get(view.lower())

@@ -125,6 +125,10 @@ class StatementExecutor(ABC):
         """What a SELECT gives now."""
 
     @abstractmethod
+    def _approximate(self, query: ParsedQuery) -> Answer:
+        """What SELECT APPROXIMATE gives now."""
+
+    @abstractmethod
     def _answer_known(self, sql: str) -> Answer | None:
         """The same of a text that was asked before, perhaps with other constants, or that is like one; None: it must be read."""
 
@@ -158,6 +162,8 @@ class StatementExecutor(ABC):
         elif isinstance(statement, Explain):
             return Rows(pa.table({"plan": self._explained(statement).splitlines()}), shown=None)
         elif isinstance(statement, Query):
+            if statement.query.is_approximate:
+                return self._approximate(statement.query)
             return self._answer(self.questions.bound(statement.query, self.catalog))
         return None
 
@@ -274,6 +280,8 @@ class StatementExecutor(ABC):
 
     def _explain_query(self, query: ParsedQuery) -> str:
         """As a view of it would be run; and, where it is about rows of one view, how they are found if it is asked now."""
+        if query.is_approximate:
+            return f"asked now\n{self.questions.estimate(query, self.catalog)[0].text}"
         plan = self._explain_plan(bind(query, self.catalog))
         asked = None if query.emit is not None else self._question(query)
         access = "" if asked is None else self._access_text(asked)

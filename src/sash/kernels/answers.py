@@ -66,7 +66,7 @@ def add_to_answer(
             continue
         node = (table[slot] & HALF) - 1
         nodes[node, count] += weights[i]
-        if is_watched and nodes[node, count] == 0:
+        if is_watched:
             touch(node, TOUCHED, registers, touched)
         has_heir = nodes[node, count] == 0 and i + 1 < len(weights) and tags[i + 1] == tags[i]
         if has_heir and table[_find(rows, i + 1, tags[i], table, nodes)] == 0:  # one that has a node already keeps it

@@ -1,6 +1,6 @@
 """Indexes of an answer: nodes of its bag (`bag.py` draws one), found by the values of some columns.
 
-    bag        touched: the nodes whose row came, went or was replaced since the indexes were last asked, each once
+    bag        touched: the nodes whose row came, went, was replaced or counted anew since the indexes were last asked, each once
     hash       key table ─▶ first node of a tag ─▶ next ─▶ …          one line (tag, next, before) a node of the bag
     tree       a treap (`tree.py` draws one) of the same nodes, in the order of the columns, equal ones in any order
 

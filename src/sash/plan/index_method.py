@@ -12,14 +12,16 @@ class IndexKind(Enum):
     HASH = "HASH"  # rows by values
     TREE = "TREE"  # rows in order
     LIST = "LIST"  # rows as they are kept: all of them are looked at
+    GROUP = "GROUP"  # how many rows have a value in each of some ranges
 
 
 @dataclass(frozen=True)
 class IndexMethod:
     kind: IndexKind
+    groups: int = 0  # of GROUP, how many ranges
 
     def __str__(self) -> str:
-        return self.kind.value
+        return f"{self.kind.value}({self.groups})" if self.groups else self.kind.value
 
 
 HASH, TREE, LIST = (IndexMethod(kind) for kind in (IndexKind.HASH, IndexKind.TREE, IndexKind.LIST))

@@ -7,7 +7,7 @@ that need a closer look, changes of tables, and what time is told, are packets h
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,7 @@ from sash.runtime.subscribing import Slow, Wishes
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, SECOND
 from sash.stores.arena import Arena
+from sash.stores.group_index import Ranges
 from sash.stores.view_index import IndexShape
 
 Changes = dict[str, list[pa.RecordBatch]]
@@ -466,11 +467,20 @@ class EmbeddedHost:
     def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]:
         """The columns of the rows of a view that are wanted, in no order, and at which instant."""
         self._tidy()
-        kept, instants = self.views[name].kept, self._together([name])
+        instants = self._together([name])
+        return self.views[name].kept.select(wanted, self._lanes_ahead(name, instants.now)), instants
+
+    def ranges(self, name: str, shape: IndexShape, indexes: Collection[IndexShape]) -> tuple[Ranges, Instants]:
+        """How many rows of a view there are in the ranges of one of its indexes, and at which instant."""
+        self._tidy()
+        instants = self._together([name])
+        return self.views[name].kept.ranges(shape, self._lanes_ahead(name, instants.now)), instants
+
+    def _lanes_ahead(self, name: str, now: int) -> Lanes:
         if name not in self._ahead_lanes:
-            more = self._ahead((name,), instants.now)
-            self._ahead_lanes[name] = kept.ahead(more.get(self.views[name].view.spec, []))
-        return kept.select(wanted, self._ahead_lanes[name]), instants
+            more = self._ahead((name,), now)
+            self._ahead_lanes[name] = self.views[name].kept.ahead(more.get(self.views[name].view.spec, []))
+        return self._ahead_lanes[name]
 
     def _tidy(self) -> None:
         """Constants of questions become strings of the shard, and nobody holds them: now and then they are swept."""

@@ -27,6 +27,7 @@ from sash.runtime.lane_changes import ChangeWriter, LaneChanges
 from sash.runtime.live import NO_LANES, Lanes, LiveView, Net, Shelf
 from sash.runtime.subscribing import Wishes, begun_with, not_kept
 from sash.schema import BEGINNING
+from sash.stores.group_index import Ranges
 from sash.stores.view_index import IndexShape
 
 
@@ -88,6 +89,12 @@ class Kept:
         self.settle()
         self.changes.add_all()
         return self._live.select(wanted, ahead)
+
+    def ranges(self, shape: IndexShape, ahead: Lanes) -> Ranges:
+        """How many rows of the answer there are in the ranges of an index."""
+        self.settle()
+        self.changes.add_all()
+        return self._live.ranges(shape, ahead)
 
     def settle(self) -> None:
         """From now on the answer is here, whatever the operator remembers."""

@@ -21,9 +21,11 @@ from sash.scalar.array_bytes import to_bytes
 from sash.schema import Schema
 from sash.stores.arena import Arena
 from sash.stores.bag import AnswerBag
+from sash.stores.group_index import GroupIndex, Ranges
 from sash.stores.interner import Interner
 from sash.stores.lanes import decode, encode
-from sash.stores.view_index import HashIndex, IndexShape, TreeIndex, made
+from sash.stores.make_index import make_index
+from sash.stores.view_index import HashIndex, IndexShape, TreeIndex
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 Lanes: TypeAlias = tuple[Int64s, Int64s]  # rows and their weights
@@ -122,7 +124,7 @@ class LiveView:
         orders = row_order(self._layout)
         with self._lock:
             self._bag.keep_indexes(
-                shapes, lambda shape, scope: made(shape, self._bag, scope, self._layout, list(orders), self._interner)
+                shapes, lambda shape, scope: make_index(shape, self._bag, scope, self._layout, list(orders), self._interner)
             )
 
     def select(self, wanted: Wanted, ahead: Lanes = NO_LANES) -> list[pa.Array]:
@@ -140,6 +142,13 @@ class LiveView:
             elif len(counts) and counts.min() < 1:
                 found = found[counts > 0]
             return decode(np.ascontiguousarray(found), self._layout, self._interner)
+
+    def ranges(self, shape: IndexShape, ahead: Lanes = NO_LANES) -> Ranges:
+        """How many rows there are in the ranges of an index USING GROUP."""
+        with self._lock:
+            index = self._bag.index(shape)
+            assert isinstance(index, GroupIndex)
+            return index.ranges(*ahead)
 
     def _candidates(self, wanted: Wanted, gone: int) -> Lanes:
         """All rows that may be wanted, with their counts, if so many of them are about to go."""

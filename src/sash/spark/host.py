@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -85,6 +85,8 @@ from sash.spark.tidying import Tidying
 from sash.spark.trials import shown
 from sash.spark.versions import Facts, Versions
 from sash.spark.watching import Watch
+from sash.stores.group_index import Ranges
+from sash.stores.view_index import IndexShape
 
 ENGINE = ""  # the name of the facts of an engine
 POLL = 0.2  # seconds between two looks at a running query
@@ -399,6 +401,15 @@ class SparkHost:
             live = self._live()[name]
             live.keep_indexes(wanted.indexes)
             return live.select(wanted, live.lanes(self._ahead(name))), self._instants_of(view)
+
+    def ranges(self, name: str, shape: IndexShape, indexes: Collection[IndexShape]) -> tuple[Ranges, Instants]:
+        """How many rows of a view there are in the ranges of one of its indexes, all of which are told; and at which instant."""
+        view = self._view(name)
+        self._check_alive()
+        with self._explained(), self._between_batches:
+            live = self._live()[name]
+            live.keep_indexes(indexes)
+            return live.ranges(shape, live.lanes(self._ahead(name))), self._instants_of(view)
 
     def answers_at(self, names: Sequence[str], instant: int) -> tuple[dict[str, pa.Table], Instants]:
         """The same at an instant in the past that is final, from the changes in the outputs."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sash.errors import SashError, choices
 from sash.file_names import check_name
+from sash.plan.index_method import IndexKind
 from sash.plan.streams import StreamSpec
 from sash.plan.times import with_own_time
 from sash.plan.windows import UNBOUNDED
@@ -37,10 +38,22 @@ def create_index(statement: CreateIndex, catalog: Catalog) -> bool:
         if column in columns[:place]:
             raise fault(statement.columns[place], f'column "{column}" is named twice', "name every column of an index once")
     check_name(name.text)
+    if statement.method.kind is IndexKind.GROUP:
+        _check_is_number(statement, view.plan.schema, columns)
     if statement.window is not None:
         catalog.windows.setdefault(view.name.lower(), view)
     catalog.indexes[name.text.lower()] = IndexDefinition(name.text, view.name, columns, statement.method)
     return True
+
+
+def _check_is_number(statement: CreateIndex, schema: Schema, columns: tuple[str, ...]) -> None:
+    if len(columns) > 1:
+        raise fault(statement.columns[1], "GROUP counts ranges of one column", "create an index for each column")
+    type_ = schema.types[schema.names.index(columns[0])]
+    is_number = type_.kind in (Kind.INT, Kind.BIGINT, Kind.DOUBLE) or (type_.kind is Kind.DECIMAL and type_.lanes == 1)
+    if not is_number:
+        hint = "name a column of type INT, BIGINT, DOUBLE, or DECIMAL of at most 18 digits"
+        raise fault(statement.columns[0], f'GROUP counts ranges of numbers, and "{columns[0]}" is {type_}', hint)
 
 
 def forget_windows(catalog: Catalog) -> None:

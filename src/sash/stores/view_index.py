@@ -11,17 +11,17 @@ node once, however often it changed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sash.deltas import Int64s, Layout
+from sash.deltas import Int64s
 from sash.kernels import view_index as kernel
 from sash.kernels.bundles import Bundle
 from sash.kernels.tree import NODE_FIELDS, TOTAL, Tree
-from sash.plan.index_method import HASH, TREE, IndexMethod
+from sash.plan.index_method import IndexMethod
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table, table_length
 from sash.stores.interner import Interner
@@ -154,14 +154,3 @@ def apart(ranks: Iterable[Ranks]) -> list[Ranks]:
         else:
             found.append((low, high))
     return found
-
-
-def made(
-    shape: IndexShape, bag: AnswerBag, scope: Scope, layout: Layout, orders: Sequence[Int64s], interner: Interner
-) -> ViewIndex:
-    """An index that has nothing in it yet; `orders` are the lines of all columns."""
-    if shape.method == TREE:
-        return TreeIndex(bag, scope, np.array([orders[column] for column in shape.columns], np.int64), interner)
-    if shape.method == HASH:
-        return HashIndex(bag, scope, KeyColumns(layout, shape.columns))
-    return ListIndex(bag, scope)

@@ -40,6 +40,9 @@ def bind(query: ParsedQuery, catalog: Catalog, columns: Sequence[Name] = ()) -> 
     """
     text = query.source.text
     with within(text):
+        if query.is_approximate:
+            hint = "leave APPROXIMATE out: a view is exact"
+            raise fault(query.tree, "APPROXIMATE answers are asked once, of what an index has counted", hint)
         tree = expand_macros(query.tree, catalog)
         mark_user_code(tree, catalog)
         plan = stamp_latent(_settled(finished(bind_query(tree, Context(catalog, text))), tree))

@@ -35,6 +35,7 @@ from sash.sql.syntax.text_positions import Name, fault, within
 from sash.sql.syntax.window_clause import bracketed_window
 
 _EPOCH = datetime(1970, 1, 1)
+MOST_GROUPS = 100_000
 _NOT_YET = ("MERGE", "ALTER", "TRUNCATE", "SET", "USE", "REFRESH")
 
 
@@ -160,7 +161,16 @@ class _Statement:
         return CreateIndex(self.source, name, on, window, columns, method, if_not_exists)
 
     def _index_method(self) -> IndexMethod:
-        return IndexMethod(IndexKind(self._one_of(*(kind.value for kind in IndexKind))))
+        kind = IndexKind(self._one_of(*(kind.value for kind in IndexKind)))
+        return IndexMethod(kind, self._groups()) if kind is IndexKind.GROUP else IndexMethod(kind)
+
+    def _groups(self) -> int:
+        self.cursor.expect("(")
+        count = self.cursor.number("a number of ranges")
+        if count != int(count) or not 0 < count <= MOST_GROUPS:
+            raise fault(self.cursor.last, f"GROUP counts 1 to {MOST_GROUPS:,} ranges", "write USING GROUP(100)")
+        self.cursor.expect(")")
+        return int(count)
 
     def _drop(self) -> Drop:
         kind = self._one_of("STREAM", "TABLE", "VIEW", "AGGREGATE", "SINK", "INDEX")
@@ -188,13 +198,23 @@ class _Statement:
         return Advance(self.source, stream, _instant(self.cursor))
 
     def _query(self) -> ParsedQuery:
+        is_approximate = self._accept_approximate()
         start, end = self.cursor.index, self._emit()
         tokens = self.cursor.tokens[start:end]
         tree = parse_query(tokens, self.text)
         self.cursor.index = end
         emit = duration(self.cursor) if self.cursor.accept("EMIT", "EVERY") else None
         self._end()
-        return ParsedQuery(tree, Source(self.text, tokens[0].start, self.cursor.last.end + 1), emit)
+        return ParsedQuery(tree, Source(self.text, tokens[0].start, self.cursor.last.end + 1), emit, is_approximate)
+
+    def _accept_approximate(self) -> bool:
+        """SELECT APPROXIMATE before a call: the word is taken out. Anywhere else it is a name."""
+        tokens, start = self.cursor.tokens, self.cursor.index
+        is_call = len(tokens) > start + 3 and tokens[start + 3].text == "(" and tokens[start + 2].token_type is TokenType.VAR
+        if not is_call or not self.cursor.sees("SELECT", "APPROXIMATE"):
+            return False
+        self.cursor = Cursor([*tokens[: start + 1], *tokens[start + 2 :]], start)
+        return True
 
     def _emit(self) -> int:
         """Where EMIT EVERY begins, else the end."""

@@ -28,11 +28,13 @@ class Source:
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query as a tree; `sash.sql.bind.bind` makes a plan of it. `emit` is the period of EMIT EVERY."""
+    """A query as a tree; `sash.sql.bind.bind` makes a plan of it. `emit` is the period of EMIT EVERY; SELECT APPROXIMATE asks for
+    answers that may be wrong by a bound that they tell."""
 
     tree: exp.Query
     source: Source
     emit: int | None = None
+    is_approximate: bool = False
 
 
 @dataclass(frozen=True)

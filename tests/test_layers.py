@@ -10,7 +10,7 @@ import pytest
 import sash
 
 ORDER = (
-    "cli", "shell", "testing", "generate", "database", "serve", "spark", "sources", "sinks", "runtime", "planner",
+    "cli", "shell", "testing", "generate", "database", "serve", "spark", "sinks", "sources", "folders", "runtime", "planner",
     "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "numerals", "errors",
 )  # fmt: skip
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs
 
-from sash.sources import listing
-from sash.spark import folder as folders
+from sash.folders import folder as folders
+from sash.folders import locations
 from simulation.store import Done, Operation, is_ours
 
 REMEMBERED = 20  # changes that a reader may not have heard of
@@ -49,8 +49,8 @@ class Bucket(fs.FileSystemHandler):  # type: ignore[misc]
     # What the world does to it.
 
     def enter(self, patch: pytest.MonkeyPatch) -> None:
-        files, remote = fs.PyFileSystem(self), listing._remote
-        patch.setattr(listing, "_remote", lambda root: (files, root[6:]) if root.startswith("sim://") else remote(root))
+        files, remote = fs.PyFileSystem(self), locations._remote
+        patch.setattr(locations, "_remote", lambda root: (files, root[6:]) if root.startswith("sim://") else remote(root))
         patch.setattr(folders, "object_store", lambda place, name: (self, f"{place.path}/{name}"))
 
     def files(self, folder: str) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""A disk that forgets at a loss of power what it was not told to keep, below `sash.spark.folder`.
+"""A disk that forgets at a loss of power what it was not told to keep, below `sash.folders.folder`.
 
 What processes see is a real folder, in memory. Beside it the disk remembers what would be left of it: of a file the bytes that
 were there at its last fsync, of a folder the names that it had at its own. All else may or may not have reached the disk, each
@@ -22,8 +22,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs
 
-from sash.sources import listing
-from sash.spark import folder as folders
+from sash.folders import folder as folders
+from sash.folders import locations
 from simulation.store import Done, Operation, is_ours
 
 
@@ -63,7 +63,7 @@ class Disk:
         system = DiskFiles(self)
         names = ("FileSelector", "FileType", "FileSystem")
         patch.setattr(folders, "fs", SimpleNamespace(LocalFileSystem=DiskFiles, **{name: getattr(fs, name) for name in names}))
-        patch.setattr(folders, "locate", lambda place: listing.Location(system, place) if self._is_mine(place) else listing.locate(place))
+        patch.setattr(folders, "locate", lambda place: locations.Location(system, place) if self._is_mine(place) else locations.locate(place))
         patch.setattr(folders, "os", DiskSystem(self))
         patch.setattr(folders, "open", self.open_file, raising=False)
         partial = itertools.count()

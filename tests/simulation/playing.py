@@ -21,11 +21,12 @@ import pyarrow.parquet as pq
 from sash.database import on_spark as spark_database
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
+from sash.folders import folder
+from sash.folders.folder import Folder
 from sash.runtime.packets import Cargo
 from sash.sources import csv, lines
-from sash.spark import arenas, checkpoint, epochs, folder, jobs, merging, planner, tidying
+from sash.spark import arenas, checkpoint, epochs, jobs, merging, planner, tidying
 from sash.spark import host as hosting
-from sash.spark.folder import Folder
 from sash.spark.outputs import output_name
 from sash.spark.trials import shown
 from simulation.bucket import Bucket

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
+from sash.folders import folder
 from sash.plan.streams import StreamSpec
-from sash.spark import folder, host, planner, shard_task
+from sash.spark import host, planner, shard_task
 from simulation.faults import Fault
 from simulation.found import FOUND
 from simulation.simulate import SEEDS_A_WORKLOAD, Summary, play, undisturbed

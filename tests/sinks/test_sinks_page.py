@@ -14,13 +14,14 @@ from sash.sinks.options import OPTIONS
 PAGE = (Path(__file__).parents[2] / "docs" / "sinks.md").read_text(encoding="utf-8")
 
 
-def test_the_page_says_what_its_example_prints(
+def test_the_page_says_what_its_examples_print(
     server: PostgresServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (example,), (said,) = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) for kind in ("python", "text"))
+    examples, answers = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) for kind in ("python", "text"))
     monkeypatch.setenv("BIDS_DSN", server.dsn)
-    exec(example, {})
-    assert capsys.readouterr().out == said
+    for example, said in zip(examples, answers, strict=True):
+        exec(example, {})
+        assert capsys.readouterr().out == said
 
 
 def test_the_page_names_every_option() -> None:

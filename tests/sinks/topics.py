@@ -10,7 +10,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
 from sash.schema import Schema
-from sash.sinks.kafka.encoding import fragments, objects
+from sash.sinks.json_objects import fragments, objects
 
 Messages = list[tuple[int, bytes | None, bytes | None]]  # partition, key and value, in the order of each partition
 

@@ -98,6 +98,8 @@ def test_numbers_and_truth_may_be_strings(files: Files) -> None:
 def test_not_a_number(files: Files) -> None:
     result = read_json(files, '{"x":NaN}\n{"x":-Infinity}\n{"x":1}\n', schema(("x", DOUBLE)))
     assert str(values(result)) == "[(nan,), (-inf,), (1.0,)]"
+    result = read_json(files, '{"x":"NaN"}\n{"x":"-Infinity"}\n{"x":"Infinity"}\n{"x":"1"}\n', schema(("x", DOUBLE)))
+    assert str(values(result)) == "[(nan,), (-inf,), (inf,)]" and len(result.dead) == 1
 
 
 @pytest.mark.parametrize("rows", [None, 1, 2])

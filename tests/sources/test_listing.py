@@ -6,8 +6,8 @@ import pytest
 from reading import Files
 
 from sash.errors import SashError
+from sash.folders.locations import locate
 from sash.sources import list_files
-from sash.sources.listing import locate
 
 
 def names(files: Files, path: str, **options: str) -> list[str]:
@@ -72,7 +72,7 @@ def test_buckets_keep_their_scheme_and_name(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append(root)
         return "s3 file system", "bucket"
 
-    monkeypatch.setattr("sash.sources.listing._remote", remote)
+    monkeypatch.setattr("sash.folders.locations._remote", remote)
     location = locate("s3a://bucket/in/a.csv")
     assert asked == ["s3://bucket"]
     assert (location.path, location.outside(location.path)) == ("bucket/in/a.csv", "s3a://bucket/in/a.csv")

@@ -11,7 +11,7 @@ from test_later_views import FILES, KEPT, NAMES, Connect, T, answer, connect, pu
 from without_spark import query_of
 
 from sash.errors import SashError
-from sash.spark.folder import Bytes, Folder
+from sash.folders.folder import Bytes, Folder
 
 __all__ = ["connect"]  # a fixture
 

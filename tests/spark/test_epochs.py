@@ -16,11 +16,11 @@ from without_spark import connected, query_of
 
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
+from sash.folders.folder import Bytes, Folder
 from sash.runtime.packets import Cargo
 from sash.spark import host
 from sash.spark.checkpoint import Checkpoint, make_checkpoint
 from sash.spark.epochs import NONE, Replaced, check_epoch, claim_epoch, newest_epoch
-from sash.spark.folder import Bytes, Folder
 from sash.spark.ledger import Ledger
 from sash.spark.manifest import Manifest, ManifestFolder
 from sash.spark.output_files import put_rows, shard_file

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sash.spark.folder import Folder, remove_partial_files
+from sash.folders.folder import Folder, remove_partial_files
 
 
 @pytest.fixture(params=["", "file://"])

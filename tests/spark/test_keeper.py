@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.runtime.packets import Cargo, Packet, batch_body
 from sash.spark.arenas import held
-from sash.spark.folder import Folder
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
 from sash.spark.settings import Settings

@@ -19,14 +19,13 @@ from without_spark import connected
 from s3_server import BUCKET, KEYS, REGION, S3Server, s3_server
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
+from sash.folders import locations, object_stores
+from sash.folders.folder import Folder
+from sash.folders.locations import Location, locate, split_options
+from sash.folders.object_stores import _credentials_file, object_store
 from sash.runtime.packets import Cargo
-from sash.sources import listing
-from sash.sources.listing import Location, locate, split_options
-from sash.spark import object_stores
 from sash.spark.checkpoint import make_checkpoint
 from sash.spark.epochs import Replaced, claim_epoch, newest_epoch
-from sash.spark.folder import Folder
-from sash.spark.object_stores import _credentials_file, object_store
 from sash.spark.outputs import output_name
 from sash.spark.sealed import SealedFolder
 
@@ -225,11 +224,11 @@ def test_the_clients_agree(server: S3Server, monkeypatch: pytest.MonkeyPatch, tm
         with monkeypatch.context() as patch:
             for name, value in environment.items():
                 patch.setenv(name, value)
-            listing._remote.cache_clear()
+            locations._remote.cache_clear()
             folder = Folder.of(uri)
             assert folder.create("one", [b"1"]) and not folder.create("one", [b"2"])
             assert bytes(folder.read("one")) == b"1"  # type: ignore[arg-type]
-    listing._remote.cache_clear()
+    locations._remote.cache_clear()
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     (tmp_path / "credentials").write_text("[default]\naws_access_key_id = mine\naws_secret_access_key = hidden\n")
@@ -313,6 +312,6 @@ def test_a_job_in_an_object_store_gives_what_it_gives_on_a_disk(
     write_rows(tmp_path, 1, 40)
     far = run(server.uri("job/point"), server.uri("job/out"))
     (tmp_path / "s/rows-40.csv").unlink()
-    monkeypatch.setattr("sash.spark.folder.Folder.local_path", None)  # the lock on a disk would not let the second one in
+    monkeypatch.setattr("sash.folders.folder.Folder.local_path", None)  # the lock on a disk would not let the second one in
     near = run(str(tmp_path / "point"), str(tmp_path / "out"))
     assert far == near and len(near["counts"]) > 50

@@ -15,10 +15,10 @@ from without_spark import AtOnce, connected, query_of
 from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.sources.listing import SourceFile
 from sash.spark import tidying
 from sash.spark.files import SeenFiles
-from sash.spark.folder import Folder
 from sash.spark.merging import BARRIER
 from sash.spark.outputs import EMPTY
 from sash.spark.sealed import SealedFolder

@@ -11,13 +11,13 @@ import counting
 import pytest
 
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Job
 from sash.runtime.packets import Cargo
 from sash.schema import END
 from sash.spark import planner as planning
 from sash.spark.checkpoint import make_checkpoint
-from sash.spark.folder import Folder
 from sash.spark.offsets import Offset, offset_of, shares
 from sash.spark.planner import Planner
 from sash.spark.sealed import SealedFolder

@@ -16,10 +16,10 @@ from without_spark import AtOnce, PlayedFrame, connected, query_of
 from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.schema import SECOND
 from sash.spark import folding, planner, tidying
 from sash.spark.checkpoint import events_after
-from sash.spark.folder import Folder
 from sash.spark.sealed import SealedFolder
 
 pytestmark = pytest.mark.laws  # hundreds of batches

@@ -330,7 +330,7 @@ class EmbeddedDatabase(Database):
     def _sink_created(self, sink: SinkDefinition) -> None:
         """It begins with the answer, and follows. The run is this sink in this process: nobody goes on with it."""
         spec = sink_spec(sink, self._view(sink.view).plan)
-        place = make_sink(sink.kind, spec, f"process {uuid4().hex}")
+        place = make_sink(sink.kind, spec, self.base, f"process {uuid4().hex}")
         self.sinks.check_place(place)
         place.check()
         host, slow = self._running(), Slow.BLOCK if spec.mode is Mode.CHANGES else Slow.SNAPSHOT

@@ -20,6 +20,7 @@ from sash.database.replan import Replanner
 from sash.database.sinks import ActiveSink
 from sash.database.tables import TableRows, changed_rows, file_rows, whole_rows
 from sash.errors import SashError, SinkWarning
+from sash.folders.folder import reached
 from sash.operators.spec import PortSpec, parts
 from sash.plan.nodes import Plan
 from sash.plan.streams import StreamSpec
@@ -34,7 +35,6 @@ from sash.runtime.subscribing import OnBatch, Slow, Subscription, Wishes
 from sash.sinks.make import make_sink
 from sash.sinks.options import Mode, sink_spec
 from sash.sinks.runner import Runner
-from sash.spark.folder import reached
 from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
 from sash.spark.frame_tables import check_static, is_frame, static_rows, table_declaration
 from sash.spark.host import SparkHost
@@ -505,7 +505,7 @@ class SparkDatabase(Database):
     def _sink_created(self, sink: SinkDefinition) -> None:
         """It is written while the job runs; whose the table is, is seen then: the run is the checkpoint."""
         spec = sink_spec(sink, self._view(sink.view).plan)
-        place = make_sink(sink.kind, spec, None)
+        place = make_sink(sink.kind, spec, self.base, None)
         self.sinks.check_place(place)
         place.check()
         self.sinks.add(ActiveSink(sink, spec, place))
@@ -535,7 +535,8 @@ class SparkDatabase(Database):
             for one in idle:
                 # Another view of the name is another run.
                 query = hashlib.sha256(self._view(one.spec.view).sql.encode()).hexdigest()
-                sink = make_sink(one.definition.kind, one.spec, f"checkpoint {run} {one.spec.name} {query[:16]}", epoch)
+                whose = f"checkpoint {run} {one.spec.name} {query[:16]}"
+                sink = make_sink(one.definition.kind, one.spec, self.base, whose, epoch)
                 feed = host.sink_feed(one.spec.view)
                 self.sinks.add(replace(one, sink=sink, feed=feed, runner=Runner(one.spec.name, feed, sink)))
 

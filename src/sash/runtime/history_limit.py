@@ -88,13 +88,20 @@ def _parsed(text: str) -> History:
     word = text.strip().lower()
     if word in ("all", "none"):
         return ALL if word == "all" else NONE
-    found = _AMOUNT.fullmatch(text)
+    size, found = parse_size(text), _AMOUNT.fullmatch(text)
+    if size is not None:
+        return History(bytes=size)
     if found is None:
         raise SashError(f'"{text}" does not say how much history to keep', HINT)
     amount, unit = float(found.group(1)), found.group(2).upper()
-    size = SIZES.get(unit, SIZES.get(unit.removesuffix("S")))
-    if size is not None:
-        return History(bytes=int(amount * size))
     if unit_name(unit) in UNITS:
         return History(microseconds=int(amount * UNITS[unit_name(unit)]))
     raise SashError(f'"{text}" does not say how much history to keep: unknown unit "{found.group(2)}"', HINT)
+
+
+def parse_size(text: str) -> int | None:
+    """The bytes of a size such as "64 MB"; None if it is none."""
+    found = _AMOUNT.fullmatch(text)
+    unit = "" if found is None else found.group(2).upper()
+    size = SIZES.get(unit, SIZES.get(unit.removesuffix("S")))
+    return None if found is None or size is None else int(float(found.group(1)) * size)

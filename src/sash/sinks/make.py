@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sash.errors import SashError, choices
+from sash.sinks.files.writer import FilesSink
 from sash.sinks.options import OPTIONS, SinkSpec
 from sash.sinks.sink import Sink
 
 
-def make_sink(kind: str, spec: SinkSpec, run: str | None, epoch: int = 0) -> Sink:
-    """A sink for a run: a process, or a checkpoint, of which `epoch` counts the drivers; None: only to be checked."""
+def make_sink(kind: str, spec: SinkSpec, base: Path, run: str | None, epoch: int = 0) -> Sink:
+    """A sink for a run: a process, or a checkpoint, of which `epoch` counts the drivers; None: only to be checked. Paths that are
+    relative begin at `base`."""
     if kind == "POSTGRES":
         with _needing("PostgreSQL", "psycopg", "postgres"):
             from sash.sinks.postgres.writer import PostgresSink
@@ -20,6 +23,8 @@ def make_sink(kind: str, spec: SinkSpec, run: str | None, epoch: int = 0) -> Sin
         with _needing("Kafka", "confluent-kafka", "kafka"):
             from sash.sinks.kafka.writer import KafkaSink
         return KafkaSink(spec, run, epoch)
+    if kind == "FILES":
+        return FilesSink(spec, run, epoch, base)
     raise SashError(f"there is no sink of the kind {kind}", f"kinds are: {choices(OPTIONS)}")
 
 

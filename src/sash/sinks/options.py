@@ -13,7 +13,12 @@ from sash.schema import Schema
 from sash.sql.catalog import SinkDefinition
 
 OF_ALL = ("key", "mode", "existing")
-OPTIONS = {"POSTGRES": ("dsn", "dsn_env", "table", *OF_ALL), "KAFKA": ("servers", "topic", "partitions", "kafka.…", *OF_ALL)}
+OPTIONS = {
+    "POSTGRES": ("dsn", "dsn_env", "table", *OF_ALL),
+    "KAFKA": ("servers", "topic", "partitions", "kafka.…", *OF_ALL),
+    "FILES": ("path", "format", "partition_by", "file_size", "mode", "existing"),
+}
+KEYED = ("POSTGRES", "KAFKA")  # whose rows are updated by a key; an answer in files is replaced, and is a bag of rows
 
 
 class Mode(Enum):
@@ -61,7 +66,7 @@ def sink_spec(definition: SinkDefinition, plan: Plan) -> SinkSpec:
     existing = None if found is None else Existing(found)
     if existing is Existing.APPEND and mode is Mode.UPSERT:
         raise SashError("existing = 'append' is for mode = 'changes'", "a table in mode = 'upsert' holds one answer")
-    key = _key(definition, said.get("key"), plan) if mode is Mode.UPSERT else ()
+    key = _key(definition, said.get("key"), plan) if mode is Mode.UPSERT and definition.kind in KEYED else ()
     if mode is Mode.CHANGES and "key" in said:
         raise SashError("mode = 'changes' has no key", "leave key out: every change is a row of its own")
     return SinkSpec(definition.name, definition.view, plan.schema, mode, key, existing, definition.options)

@@ -20,6 +20,13 @@ class SinkRefused(SashError):
     """What will not be better when it is tried again: somebody has to do something about it first."""
 
 
+def dropped_changes(view: str, way_out: str) -> SinkRefused:
+    """A sink that needs every change was away for too long."""
+    return SinkRefused(
+        f'changes of view "{view}" were dropped before they were written', f"keep more of them, connect(history=…); {way_out}"
+    )
+
+
 class SinkMoved(Exception):
     """What was to be written is there already, or another batch is next."""
 

@@ -2,8 +2,8 @@
 
 pyarrow reads a whole piece when every value is of its column's kind. If it cannot, every line is read by itself,
 and numbers keep the digits they were written with. A value has to be of the column's own kind: "12" is no BIGINT. A
-TIMESTAMP is a string or a number of seconds since the epoch, a DECIMAL a number or a string; a number or a truth
-value may be a STRING.
+TIMESTAMP is a string or a number of seconds since the epoch, a DECIMAL a number or a string, a DOUBLE also one of the
+strings "NaN", "Infinity" and "-Infinity", as JSON has no such numbers; a number or a truth value may be a STRING.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Number(str):
     """A number as it is written."""
 
 
+NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 _DIGITS, _LONG = bytes.maketrans(b"123456789.", b"0000000000"), b"0" * 39
 _decode = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number).decode
 
@@ -191,6 +192,8 @@ def _text(value: object, kind: Kind) -> str | None:
         return str(value).lower() if kind in (Kind.BOOLEAN, Kind.STRING) else None
     if isinstance(value, Number):
         return None if kind in (Kind.BOOLEAN, Kind.DATE) else str(value)
+    if kind is Kind.DOUBLE and value in NO_NUMBERS:
+        return str(value)
     if isinstance(value, str) and kind in (Kind.STRING, Kind.TIMESTAMP, Kind.DATE, Kind.DECIMAL):
         return value if value.isascii() or _is_unicode(value) else None
     return None

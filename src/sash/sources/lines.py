@@ -23,8 +23,9 @@ import numpy as np
 import pyarrow as pa
 
 from sash.errors import SashError
+from sash.folders.locations import locate
 from sash.sources.encodings import LineEnds, line_ends
-from sash.sources.listing import SourceFile, locate
+from sash.sources.listing import SourceFile
 from sash.sources.options import Options, compression
 
 Read = Callable[[int, int], bytes]  # offset, length -> what is there, shorter only at the end of the file

@@ -5,22 +5,18 @@ Paths are local ones or URIs, both through pyarrow's file systems, so that a fol
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from urllib.parse import unquote
 
 from pyarrow import fs
 
 from sash.errors import SashError
+from sash.folders.locations import Location, absolute, locate
 from sash.plan.streams import StreamSpec
 from sash.sources.options import options_of
 
-_SCHEMES = {"s3a": "s3", "s3n": "s3", "az": "abfs", "gcs": "gs"}
 _GLOB = re.compile(r"[*?\[{]")
-_OPTIONS = re.compile(r"\?[a-z_]+=[^?]*$")  # of a URI; a question mark may also be part of a glob
 
 
 @dataclass(frozen=True)
@@ -32,63 +28,12 @@ class SourceFile:
     modified: int  # nanoseconds since the epoch
 
 
-@dataclass(frozen=True)
-class Location:
-    """A path within its file system, and how paths there are said from outside."""
-
-    filesystem: fs.FileSystem
-    path: str
-    root: str = ""  # what all paths begin with
-    uri: str = ""  # the same from outside
-    options: str = ""
-
-    def outside(self, path: str) -> str:
-        return self.uri + path.removeprefix(self.root) + self.options
-
-
-def locate(path: str) -> Location:
-    """Find the file system of a local path or a URI."""
-    scheme, separator, rest = path.partition("://")
-    if not separator:
-        return Location(fs.LocalFileSystem(), path)
-    if scheme == "file":
-        return Location(fs.LocalFileSystem(), unquote(rest))
-    rest, options = split_options(rest)
-    authority, _, inner = rest.partition("/")
-    filesystem, found = _remote(f"{_SCHEMES.get(scheme, scheme)}://{_with_account(scheme, authority)}{options}")
-    root = found.rstrip("/")
-    inside = f"{root}/{inner}" if found else inner  # the container of an account may be the first of the inner names
-    return Location(filesystem, inside, root, f"{scheme}://{authority}{'' if found else '/'}", options)
-
-
-def split_options(uri: str) -> tuple[str, str]:
-    """A URI without its options, and these: `?region=…&endpoint_override=…`."""
-    found = _OPTIONS.search(uri)
-    return (uri, "") if found is None else (uri[: found.start()], found.group())
-
-
-def _with_account(scheme: str, authority: str) -> str:
-    """`az://container` names no account: that is in the environment."""
-    account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME") or os.environ.get("AZURE_STORAGE_ACCOUNT")
-    return f"{authority}@{account}.dfs.core.windows.net" if scheme == "az" and account and "@" not in authority else authority
-
-
-@lru_cache(maxsize=32)
-def _remote(root: str) -> tuple[fs.FileSystem, str]:
-    try:
-        filesystem, path = fs.FileSystem.from_uri(root)
-    except (OSError, ValueError) as error:
-        hint = "see its name, its region, the network and the credentials"
-        raise SashError(f"{root} cannot be reached: {error}", hint) from error
-    return filesystem, str(path)
-
-
 def list_files(spec: StreamSpec, base: Path) -> list[SourceFile]:
     """Every file that the stream's path (a file, a folder or a glob, relative to `base`) names now."""
     options = options_of(spec)
     if options.path is None:
         raise SashError(f'stream "{spec.name}" has no files', "say WITH (path = '...')")
-    location = locate(_absolute(options.path, base))
+    location = locate(absolute(options.path, base))
     try:
         found = _expand(location)
     except OSError as error:
@@ -102,12 +47,6 @@ def list_files(spec: StreamSpec, base: Path) -> list[SourceFile]:
     for file in files:
         options.format_of(file.path)
     return sorted(files, key=lambda file: (file.modified, file.path))
-
-
-def _absolute(path: str, base: Path) -> str:
-    if "://" in path:
-        return path
-    return str(base.absolute() / Path(path).expanduser())
 
 
 def _expand(location: Location) -> list[fs.FileInfo] | None:

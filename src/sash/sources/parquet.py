@@ -16,9 +16,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sash.errors import SashError, choices
+from sash.folders.locations import locate
 from sash.plan.streams import StreamSpec
 from sash.scalar.arrays import combined
-from sash.sources.listing import locate
 from sash.sources.result import TextResult
 from sash.sources.values import conform, rows_of
 

@@ -19,10 +19,10 @@ from typing import TypeVar
 import pyarrow as pa
 
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.runtime.live import LiveView
 from sash.schema import Schema
 from sash.spark.arenas import BEFORE_ALL
-from sash.spark.folder import Folder
 from sash.spark.manifest import Kept, Manifest, ManifestFolder, Part
 from sash.spark.output_files import MissingPart, Rows, read_batches, read_part
 from sash.spark.sealed import SealedFolder

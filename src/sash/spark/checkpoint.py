@@ -27,9 +27,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.planner.job import Job
 from sash.planner.read_plan import json_object, unreadable
-from sash.spark.folder import Folder
 from sash.spark.jobs import forget_jobs, newest_job, read_fingerprint
 from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
 

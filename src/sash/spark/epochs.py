@@ -16,7 +16,7 @@ import time
 from uuid import uuid4
 
 from sash.errors import SashError
-from sash.spark.folder import NotKept
+from sash.folders.folder import NotKept
 from sash.spark.sealed import DamagedFile, SealedFolder
 
 NONE = 0  # the epoch of who has not begun: a session that only looks

@@ -24,6 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sash.errors import SashError, choices
+from sash.folders.folder import Folder, remove_partial_files
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.plan.times import Time
@@ -54,7 +55,6 @@ from sash.spark.changes_source import OPTION, ChangesSource
 from sash.spark.checkpoint import JOB, Checkpoint, find_checkpoint, fingerprint, make_checkpoint, newest_event
 from sash.spark.epochs import NONE, check_epoch, claim_epoch, newest_epoch
 from sash.spark.failures import explain
-from sash.spark.folder import Folder, remove_partial_files
 from sash.spark.folding import fold
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
@@ -271,8 +271,8 @@ class SparkHost:
         self._until_taken(self._query.processAllAvailable)
 
     def _until_taken(self, take: Callable[[], None]) -> None:
-        """Let batches take what is there, again until they have taken all that was asked for: an event that the store does not show
-        at once would be taken with rows that came later, or never, if it is the end."""
+        """Let batches take what is there, again until they have taken all that was asked for: an event that the store does not
+        show at once would be taken with rows that came later, or never, if it is the end."""
         folder, patience = self._settings.checkpoint, time.monotonic() + PATIENCE
         while True:
             take()

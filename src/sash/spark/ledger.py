@@ -19,13 +19,13 @@ from dataclasses import replace
 import pyarrow as pa
 
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.planner.job import Job, View
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, Packet
 from sash.schema import BEGINNING
 from sash.spark.changelog import Changelog
 from sash.spark.epochs import NONE
-from sash.spark.folder import Folder
 from sash.spark.manifest import WAY_OUT, Kept, Manifest, ManifestFolder, Part
 from sash.spark.merging import copied
 from sash.spark.output_files import put_rows, read_batches, read_part

@@ -19,8 +19,8 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from sash.folders.folder import Folder
 from sash.runtime.history_limit import History
-from sash.spark.folder import Folder
 from sash.spark.manifest import Kept, Part
 from sash.spark.output_files import encoded, merged_file, put_part, read_batches
 

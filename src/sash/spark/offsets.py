@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from sash.folders.folder import Folder
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Job
 from sash.sources.splits import Place, Split
-from sash.spark.folder import Folder
 from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
 
 TASK_ROWS = 100_000  # small splits are read together, up to so many rows

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sash.errors import SashError
-from sash.spark.folder import Folder
+from sash.folders.folder import Folder
 from sash.spark.manifest import Part
 
 INDEX = b"sash.batches"  # in the footer of a file of many batches

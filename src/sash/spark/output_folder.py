@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sash.errors import SashError
-from sash.spark.folder import Folder
+from sash.folders.folder import Folder
 from sash.spark.manifest import WAY_OUT, Kept
 from sash.spark.merging import BARRIER
 from sash.spark.outputs import EMPTY

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sash.file_names import file_name
+from sash.folders.folder import Folder, NotKept
 from sash.planner.job import View
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, changes_schema, told_body
-from sash.spark.folder import Folder, NotKept
 from sash.spark.manifest import Part
 from sash.spark.output_files import put_rows, shard_file
 

@@ -12,10 +12,10 @@ from typing import TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from sash.folders.folder import Folder
 from sash.planner.job import Job
 from sash.runtime.packets import Packet
 from sash.spark.daemon import OF_TASKS
-from sash.spark.folder import Folder
 from sash.spark.frames import pack_frame
 from sash.spark.observing import observed
 from sash.spark.registration import register

@@ -18,7 +18,7 @@ from typing import Self
 import pyarrow as pa
 
 from sash.errors import SashError
-from sash.spark.folder import Bytes, Folder
+from sash.folders.folder import Bytes, Folder
 
 MAGIC = b"SASH\x00\x00\x00\x05"
 ALIGNED = 64  # bytes: where bodies begin, as Arrow likes it

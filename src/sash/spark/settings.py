@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from sash.folders.folder import Folder
 from sash.planner.job import Job
 from sash.planner.read_plan import from_data, json_object
 from sash.planner.write_plan import to_data
-from sash.spark.folder import Folder
 from sash.spark.kafka import KafkaStream
 from sash.spark.sealed import SealedFolder
 

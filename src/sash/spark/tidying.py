@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from sash.errors import SashError
+from sash.folders.folder import Folder
 from sash.planner.job import Job
 from sash.runtime.history_limit import History
 from sash.runtime.live import LiveView
 from sash.runtime.packets import Cargo, changes_schema
-from sash.spark.folder import Folder
 from sash.spark.forgetting import after_answer, forgotten
 from sash.spark.ledger import Ledger
 from sash.spark.manifest import Kept, Part

@@ -17,12 +17,12 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from sash.errors import SashError
+from sash.sinks.json_objects import fragments, objects
 from sash.sinks.kafka.connecting import TRANSACTION, WAIT, check_settings, servers, settings
-from sash.sinks.kafka.encoding import fragments, objects
 from sash.sinks.kafka.record import Record, Topics
 from sash.sinks.netting import net_rows
 from sash.sinks.options import Existing, Mode, SinkSpec
-from sash.sinks.sink import SinkMoved, SinkRefused, Taken
+from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
 
 FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 FULL = 0.1  # seconds to wait where no more messages have room
@@ -170,10 +170,7 @@ class KafkaSink:
 
     def _changes(self, taken: Taken, texts: pa.Table) -> Messages:
         if taken.is_answer and taken.after is not None:
-            raise SinkRefused(
-                f'changes of view "{self._spec.view}" were dropped before they were written',
-                "keep more of them, connect(history=…); create the sink again with another topic to begin anew",
-            )
+            raise dropped_changes(self._spec.view, "create the sink again with another topic to begin anew")
         ops, instants = taken.changes.column(0).cast(pa.string()), taken.changes.column(1).cast(pa.string())
         for row, op, instant in zip(self._rows(texts), ops.to_pylist(), instants.to_pylist(), strict=True):
             rest = b", " + row[1:] if row != b"{}" else b"}"

@@ -25,7 +25,7 @@ from sash.sinks.postgres.columns import sendable
 from sash.sinks.postgres.connecting import check_dsn, connect, first_line, shown
 from sash.sinks.postgres.merging import Merge, copy_rows, make_stage
 from sash.sinks.postgres.target import Connection, Target
-from sash.sinks.sink import SinkMoved, SinkRefused, Taken
+from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
 
 NOBODY = ""  # the run of a table that was released
 
@@ -163,10 +163,7 @@ class PostgresSink:
 
     def _append(self, connection: Connection, taken: Taken, changes: pa.Table) -> int:
         if taken.is_answer and taken.after is not None:
-            raise SinkRefused(
-                f'changes of view "{self._spec.view}" were dropped before they were written',
-                "keep more of them, connect(history=…); drop the sink and create it with existing = 'replace' to begin anew",
-            )
+            raise dropped_changes(self._spec.view, "drop the sink and create it with existing = 'replace' to begin anew")
         if taken.after is None and self._spec.existing is not Existing.APPEND:
             connection.execute(self._target.query("DELETE FROM {table}"))
         copy_rows(connection, self._target.table, self._target.columns, changes)

@@ -72,7 +72,7 @@ class CreateAggregate:
 
 @dataclass(frozen=True)
 class CreateSink:
-    """What a view is written to: `kind` is POSTGRES or KAFKA."""
+    """What a view is written to: `kind` is POSTGRES, KAFKA or FILES."""
 
     source: Source
     name: Name

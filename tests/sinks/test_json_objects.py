@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sash.plan.streams import StreamSpec
 from sash.schema import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, array, decimal, schema
-from sash.sinks.kafka.encoding import fragments, objects
+from sash.sinks.json_objects import fragments, objects
 from sash.sources.messages import read_messages
 
 KINDS: dict[Type, st.SearchStrategy[Any]] = {

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyarrow import fs
 
 from sash.errors import SashError
-from sash.sources.listing import Location
+from sash.folders.locations import Location
 
 if TYPE_CHECKING:
     from obstore.store import AzureStore, GCSStore, S3Store

@@ -22,8 +22,8 @@ import pyarrow as pa
 from pyarrow import fs
 
 from sash.errors import SashError
-from sash.sources.listing import Location, locate, split_options
-from sash.spark.object_stores import object_store
+from sash.folders.locations import Location, locate, split_options
+from sash.folders.object_stores import object_store
 
 PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")  # the name of a file that is being written
 OLD = 3600  # seconds after which nobody is writing it any more

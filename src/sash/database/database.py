@@ -470,12 +470,15 @@ class Database(StatementExecutor):
         question = self.questions.recalled(sql)
         if question is not None:
             return self._answer(question)
-        selection = self.questions.templated(sql, self.catalog)
-        return None if selection is None else self._selected(selection)
+        templated = self.questions.templated(sql, self.catalog)
+        return None if templated is None else self._selected(*templated)
 
     def _answer(self, question: Question) -> Answer:
         selection = self.questions.selection(question)
-        answer = self._planned_answer(question) if selection is None else self._selected(selection)
+        if selection is None:
+            answer = self._planned_answer(question)
+        else:
+            answer = self._selected(selection, self.questions.access(selection, self.catalog).wanted)
         return self._answer_of_streams(question) if answer is None else answer
 
     def _answer_of_streams(self, question: Question) -> Answer:
@@ -485,11 +488,10 @@ class Database(StatementExecutor):
         assert answer is not None  # it reads no window that is kept
         return answer
 
-    def _selected(self, selection: Selection) -> Answer | None:
+    def _selected(self, selection: Selection, wanted: Wanted) -> Answer | None:
         """None where a window that is kept lacks rows."""
         with self._looking():
-            wanted, host = self.questions.access(selection, self.catalog).wanted, self._running()
-            columns, instants = host.select(selection.view, wanted)
+            columns, instants = self._running().select(selection.view, wanted)
             if not self._are_complete(selection.question.windows, instants):
                 return None
             answer = selection.answer(columns)

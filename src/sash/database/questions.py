@@ -22,6 +22,7 @@ from sash.operators.spec import Spec
 from sash.planner.choose import choose
 from sash.planner.job import Job
 from sash.planner.placement import Expiry
+from sash.runtime.access import Wanted
 from sash.runtime.asking import Missing
 from sash.runtime.instants import moment
 from sash.runtime.live import Net
@@ -74,9 +75,17 @@ class Questions:
             indexes = {} if selection is None else indexes_of(selection.view, catalog)
             return estimate_of(asked, selection, indexes), question
 
-    def templated(self, sql: str, catalog: Catalog) -> Selection | None:
-        """What a text asks that differs in constants alone from others that were asked."""
-        return self._templates.selection(sql, lambda text: self.selection(bind_question(parse_query_text(text), catalog)))
+    def templated(self, sql: str, catalog: Catalog) -> tuple[Selection, Wanted] | None:
+        """What a text asks that differs in constants alone from others that were asked, and how its rows are found."""
+        found = self._templates.found(sql, lambda text: self.selection(bind_question(parse_query_text(text), catalog)))
+        if found is None:
+            return None
+        template, constants = found
+        wanted = template.refilled(self.access(template.selection, catalog).wanted, constants)
+        if wanted is not None:
+            return template.selection, wanted
+        selection = template.filled(constants)
+        return selection, self.access(selection, catalog).wanted
 
     def bound(self, query: ParsedQuery, catalog: Catalog) -> Question:
         """The same of a statement among others."""

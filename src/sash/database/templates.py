@@ -14,12 +14,14 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 from sash.database.selection import Selection
 from sash.errors import SashError
-from sash.scalar.nodes import Call, Column, Literal
-from sash.schema import Kind
+from sash.runtime.access import Wanted
+from sash.scalar.nodes import Call, Column, Literal, leaves
+from sash.schema import Kind, Type
 
 MOST = 256  # templates that are known
 # After a sign of comparison: a whole number that every numeric type holds, or a text without quotes, backslashes and halves of
@@ -38,6 +40,23 @@ class Template:
 
     selection: Selection
     places: tuple[int, ...]
+
+    @cached_property
+    def columns(self) -> tuple[int, ...] | None:
+        """Which columns are equal to the constants, if each of them is named by no other condition."""
+        found = [self.selection.conditions[place].arguments[0] for place in self.places]
+        columns = tuple(column.index for column in found if isinstance(column, Column))
+        are_equal = all(self.selection.conditions[place].function == "equal" for place in self.places)
+        named = [leaf.index for part in self.selection.filters for leaf in leaves(part) if isinstance(leaf, Column)]
+        return columns if are_equal and all(named.count(column) == 1 for column in columns) else None
+
+    def refilled(self, wanted: Wanted, constants: Sequence[Constant]) -> Wanted | None:
+        """What the text with these constants wants, if that can be told from what the template wants."""
+        if self.columns is None:
+            return None
+        types = self.selection.layout.schema.types
+        values = [_value(constant, types[column]) for constant, column in zip(constants, self.columns, strict=True)]
+        return wanted.refilled(dict(zip(self.places, zip(self.columns, values, strict=True), strict=True)))
 
     def filled(self, constants: Sequence[Constant]) -> Selection:
         """The selection that the text with these constants is."""
@@ -59,8 +78,8 @@ class Templates:
         self._known.clear()
         self._met.clear()
 
-    def selection(self, sql: str, bind: Callable[[str], Selection | None]) -> Selection | None:
-        """What a text asks, if it is one of a template; `bind` says it of any text."""
+    def found(self, sql: str, bind: Callable[[str], Selection | None]) -> tuple[Template, list[Constant]] | None:
+        """The template of a text, and its constants, if it has one; `bind` says what any text asks."""
         constants: list[Constant] = []
         text = _CONSTANT.sub(lambda found: found[1] + _kept(found, constants), sql)
         if not constants:
@@ -70,7 +89,7 @@ class Templates:
         if text not in self._known:
             _put(self._known, text, _template(sql, constants, bind))
         template = self._known[text]
-        return None if template is None else template.filled(constants)
+        return None if template is None else (template, constants)
 
     def _is_met(self, text: str) -> bool:
         if text in self._met:
@@ -134,5 +153,8 @@ def _place(conditions: Sequence[Call], constant: Constant) -> int | None:
 
 def _with_constant(condition: Call, constant: Constant) -> Call:
     column = condition.arguments[0]
-    value = float(constant) if column.type.kind is Kind.DOUBLE else constant
-    return replace(condition, arguments=(column, Literal(value, column.type)))
+    return replace(condition, arguments=(column, Literal(_value(constant, column.type), column.type)))
+
+
+def _value(constant: Constant, type_: Type) -> int | float | str:
+    return float(constant) if type_.kind is Kind.DOUBLE else constant

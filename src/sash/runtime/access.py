@@ -9,14 +9,14 @@ What is found is tested for the conditions, so an access may find more than is a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from sash.deltas import Int64s, Layout
-from sash.operators.filter.conditions import ConditionTable
+from sash.operators.filter.conditions import ConditionTable, Constant, RefilledTable
 from sash.scalar.nodes import Call, Column, Literal
 from sash.schema import Kind
 from sash.stores.interner import Interner
@@ -47,6 +47,24 @@ class Lines:
         if type_.kind is not Kind.STRING:
             columns = self._coded if type_.is_interned else self._fixed
             columns[column] = pa.array([None if value is None else value.value for value in values], type_.arrow)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def refilled(self, values: Mapping[int, Constant]) -> Lines:
+        """The same with other values in some columns, in all rows."""
+        other = Lines.__new__(Lines)
+        lanes = {self._layout.lanes[column] for column in values}
+        other._layout, other._lines, other._coded = self._layout, self._lines.copy(), self._coded
+        other._fixed = {column: array for column, array in self._fixed.items() if column not in values}
+        other._texts = [one for one in self._texts if one[1] not in lanes]
+        for column, value in values.items():
+            lane = self._layout.lanes[column]
+            if isinstance(value, str):
+                other._texts += [(row, lane, value) for row in range(len(self))]
+            else:
+                other._lines[:, lane] = value if isinstance(value, int) else np.float64(value).view(np.int64)
+        return other
 
     def lanes(self, interner: Interner) -> Int64s:
         for column, array in (*self._fixed.items(), *self._coded.items()):
@@ -120,7 +138,7 @@ class Wanted:
         indexes: frozenset[IndexShape] = frozenset(),
     ) -> None:
         """`indexes` are all that the view has."""
-        self.tests = ConditionTable(conditions, layout)
+        self.tests: ConditionTable | RefilledTable = ConditionTable(conditions, layout)
         self.access, self.indexes = access, indexes
         self._layout = layout
         self._equal: dict[int, Literal] = {}
@@ -128,11 +146,33 @@ class Wanted:
             if one.function == "equal" and isinstance(one.arguments[0], Column) and isinstance(one.arguments[1], Literal):
                 self._equal[one.arguments[0].index] = one.arguments[1]
         self._keys: dict[int, Lines] = {}
+        self._first: Wanted | None = None  # of which this one has only other constants
+        self._values: Mapping[int, Constant] = {}  # what some columns are equal to instead
 
     def key(self, columns: int | None) -> Lines | None:
         """A line with the values that so many first columns must have, if the conditions say so."""
         if columns is None or any(place not in self._equal for place in range(columns)):
             return None
-        if columns not in self._keys:
+        if columns not in self._keys and self._first is not None and (first := self._first.key(columns)) is not None:
+            self._keys[columns] = first.refilled({place: one for place, one in self._values.items() if place < columns})
+        elif columns not in self._keys:
             self._keys[columns] = Lines(self._layout, range(columns), [[self._equal[place] for place in range(columns)]])
         return self._keys[columns]
+
+    def refilled(self, constants: Mapping[int, tuple[int, Constant]]) -> Wanted | None:
+        """The same with other constants in the conditions at some places, each of which alone says what a column is equal to;
+        None if what is looked up does not come of them one by one. Constants are as columns of theirs have them."""
+        if not isinstance(self.tests, ConditionTable) or isinstance(self.access, BySpans):
+            return None
+        if self.access is not None and len(self.access.lines) != 1:
+            return None
+        values = dict(constants.values())
+        other = Wanted.__new__(Wanted)
+        other.tests = RefilledTable(self.tests, {place: constant for place, (_, constant) in constants.items()})
+        other.indexes, other._layout, other._equal = self.indexes, self._layout, self._equal
+        other.access = None
+        if self.access is not None:
+            named = {column: constant for column, constant in values.items() if column in self.access.shape.columns}
+            other.access = ByKeys(self.access.shape, self.access.lines.refilled(named))
+        other._first, other._values, other._keys = self, values, {}
+        return other

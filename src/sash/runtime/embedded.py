@@ -78,6 +78,7 @@ class EmbeddedHost:
         self._ahead_seen: dict[tuple[str, ...], dict[Spec, list[pa.RecordBatch]]] = {}  # since the last step, by views
         self._ahead_lanes: dict[str, Lanes] = {}
         self._instants: dict[Time, Instants] | None = None
+        self._instants_of: dict[tuple[str, ...], Instants] = {}  # of some views together
         self._finals: dict[Time, int] = {}  # of some times
         self._asked = 0
         self._waited_for: list[Kept] = []  # with subscribers for whom those who bring rows may have to wait
@@ -512,8 +513,12 @@ class EmbeddedHost:
         """One that reads no stream has no time of its own: it goes by the others."""
         if self._instants is None:
             self._instants = self._shard.instants()
-        known, times = self._instants, {self.views[name].view.time for name in names}
-        return together([known[time] for time in times if any(time)] or [known[time] for time in times])
+            self._instants_of.clear()
+        if (found := self._instants_of.get(tuple(names))) is None:
+            known, times = self._instants, {self.views[name].view.time for name in names}
+            found = together([known[time] for time in times if any(time)] or [known[time] for time in times])
+            self._instants_of[tuple(names)] = found
+        return found
 
     def _final_before(self, name: str) -> int:
         time_ = self.views[name].view.time

@@ -132,7 +132,7 @@ class LiveView:
         rows are touched."""
         with self._lock:
             tests = wanted.tests.lines(self._interner)
-            found, counts = _passing(*self._candidates(wanted, int(np.sum(ahead[1] < 0))), tests)
+            found, counts = _passing(*self._candidates(wanted, ahead), tests)
             if len(ahead[1]):
                 more, signs = _passing(*ahead, tests)
                 if len(signs):
@@ -150,8 +150,8 @@ class LiveView:
             assert isinstance(index, GroupIndex)
             return index.ranges(*ahead)
 
-    def _candidates(self, wanted: Wanted, gone: int) -> Lanes:
-        """All rows that may be wanted, with their counts, if so many of them are about to go."""
+    def _candidates(self, wanted: Wanted, ahead: Lanes) -> Lanes:
+        """All rows that may be wanted, with their counts, whatever of these changes is about to come."""
         access, bag = wanted.access, self._bag
         if isinstance(access, ByKeys):
             index = bag.index(access.shape)
@@ -160,7 +160,7 @@ class LiveView:
         if isinstance(access, BySpans):
             index = bag.index(access.shape)
             assert isinstance(index, TreeIndex)
-            return bag.at(index.between(access.ranks(index, self._interner, gone)))
+            return bag.at(index.between(access.ranks(index, self._interner, int(np.sum(ahead[1] < 0)))))
         key = wanted.key(bag.key_columns)
         return bag.rows() if key is None else bag.find(key.lanes(self._interner))
 
@@ -208,6 +208,8 @@ def _passing(rows: Int64s, weights: Int64s, tests: Int64s) -> Lanes:
 
 def in_row_order(columns: Sequence[pa.Array], schema: Schema) -> pa.Table:
     """Rows of a schema, sorted by all their columns."""
+    if columns and len(columns[0]) < 2 and [column.type for column in columns] == schema.arrow.types:
+        return pa.Table.from_arrays(columns, schema=schema.arrow)
     names = [f"c{place}" for place in range(len(schema))]  # those of a view may repeat, these do not
     rows = pa.Table.from_arrays(columns, names=names)
     if names and rows.num_rows > 1:

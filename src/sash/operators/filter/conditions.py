@@ -6,7 +6,7 @@ rows that the front rules out, and must be asked for all others, since it may fa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,8 @@ from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.schema import Field, Kind, Schema
 from sash.stores.interner import Interner
 from sash.stores.lanes import encode
+
+Constant = int | float | str
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
 NOTHING = (1, 0)  # an empty range
@@ -65,6 +67,27 @@ class ConditionTable:
         for place in self._texts:
             self._lines[place, kernel.LOW : kernel.HIGH + 1] = _rank(self._conditions[place].arguments[1], interner)
         return self._lines
+
+
+class RefilledTable:
+    """The table of conditions of which some compare with other constants; these ask whether a number or text is equal."""
+
+    def __init__(self, table: ConditionTable, constants: Mapping[int, Constant]) -> None:
+        self._table, self._constants = table, constants
+
+    def lines(self, interner: Interner) -> Int64s:
+        lines = self._table.lines(interner).copy()
+        for place, constant in self._constants.items():
+            lines[place, kernel.LOW : kernel.HIGH + 1] = _plain_rank(constant, interner)
+        return lines
+
+
+def _plain_rank(constant: Constant, interner: Interner) -> int:
+    if isinstance(constant, int):
+        return constant
+    if isinstance(constant, str):
+        return interner.code(constant)
+    return int(kernel.rank_double(int(np.float64(constant).view(np.int64))))
 
 
 def _on_a_column(condition: Expression) -> Call | None:

@@ -30,6 +30,7 @@ BENCHMARKS = (
     Benchmark("traffic", "benchmarks.traffic", "the queries of the demo against reading their rows alone", in_suite=True),
     Benchmark("patterns", "benchmarks.patterns_report", "expiry strategies against each other, over two kinds of stores"),
     Benchmark("queries", "benchmarks.queries", "queries that are added one by one while rows come, equal and different ones"),
+    Benchmark("asking", "benchmarks.asking", "look-ups while rows flow in: in the process, over the wire, by indexes"),
     Benchmark("joins", "benchmarks.shared_joins", "joins over eight windows: together, apart, the largest alone, a bare loop"),
     Benchmark("windows", "benchmarks.windows", "the engine against bare loops over windows of growing size", in_suite=True),
     Benchmark("slides", "benchmarks.slides", "the engine against a bare loop over windows of growing slides", in_suite=True),

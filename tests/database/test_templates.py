@@ -133,3 +133,37 @@ def test_values_that_no_text_can_hold_are_refused_however_often(db: Database, va
         with pytest.raises(sash.SashError):
             prepared.query(value)
         assert len(prepared.query("g1")) == len(db.query("SELECT * FROM p WHERE g = 'g1'"))
+
+
+@pytest.mark.parametrize("index", ["", "(k)", "(g, k)", "(v)", "(i, g)", "(k) USING TREE"])
+def test_constants_that_are_filled_in_find_what_the_text_finds(index: str) -> None:
+    """By the key of a view, by indexes of one column and of several, and by a look at all rows."""
+    db = sash.connect()
+    db.execute("CREATE STREAM s (ts TIMESTAMP, k BIGINT, g STRING, v DOUBLE, i INT) TIMESTAMP BY ts")
+    db.execute("CREATE MATERIALIZED VIEW w AS SELECT k, g, v, i, COUNT(*) AS n FROM s [ROWS 200] GROUP BY k, g, v, i")
+    if index:
+        db.execute(f"CREATE INDEX i ON w {index}")
+    rows = [(second, second % 7, "abé "[second % 4], second % 5 - 1.0, second % 3 - 1) for second in range(300)]
+    db.push("s", [*rows, (300, None, None, None, None)])
+    questions = {
+        "SELECT * FROM w WHERE k = ?": [(2,), (6,), (99,), (-1,), (0,)],
+        "SELECT n FROM w WHERE g = ? AND k = ?": [("a", 1), ("é", 3), (" ", 0), ("nobody", 3), ("b", 5)],
+        "SELECT * FROM w WHERE v = ? AND g = ?": [(0, "a"), (-1, "b"), (3, "é"), (0, " ")],
+        "SELECT * FROM w WHERE k = ? AND g = ? AND v = ? AND i = ?": [(*row[1:],) for row in rows[-9:]],
+        "SELECT * FROM w WHERE i = ? AND g = ? AND k > 2": [(0, "a"), (1, "b"), (-1, "é")],
+        "SELECT * FROM w WHERE k = ? AND k = ?": [(1, 1), (1, 2), (2, 2)],
+        "SELECT * FROM w WHERE k = ? AND (k = 2 OR g = 'a')": [(2,), (1,), (0,)],
+    }
+    for question, values in questions.items():
+        prepared = db.prepare(question)
+        for some in values * 2:
+            written = [repr(value) if isinstance(value, str) else str(value) for value in some]
+            plain = question.replace("WHERE", "WHERE TRUE IN (TRUE, n > 0) AND")
+            for text in written:
+                plain = plain.replace("?", text, 1)
+            expected = rows_of(db, plain)
+            assert [tuple(row.values()) for row in prepared.query(*some)] == expected, (question, some)
+
+
+def rows_of(db: Database, sql: str) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in db.query(sql)]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import pyarrow as pa
 
 from sash.database.answer import Answer, Rows
+from sash.database.approximate import Estimate
 from sash.database.explanation import Explanation
 from sash.database.indexes import indexes_of
 from sash.database.instants import Instant, moment_or_none
@@ -448,7 +449,9 @@ class Database(StatementExecutor):
         return self._answer(self.questions.learnt(sql, query, self.catalog))
 
     def _approximate(self, query: ParsedQuery) -> Answer:
-        estimate, question = self.questions.estimate(query, self.catalog)
+        return self._estimated(*self.questions.estimate(query, self.catalog))
+
+    def _estimated(self, estimate: Estimate, question: Question) -> Answer:
         with self._looking():
             indexes = indexes_of(estimate.view, self.catalog)
             ranges, instants = self._running().ranges(estimate.view, estimate.shape, indexes.keys())
@@ -470,6 +473,9 @@ class Database(StatementExecutor):
         question = self.questions.recalled(sql)
         if question is not None:
             return self._answer(question)
+        estimated = self.questions.estimated(sql)
+        if estimated is not None:
+            return self._estimated(*estimated)
         templated = self.questions.templated(sql, self.catalog)
         return None if templated is None else self._selected(*templated)
 

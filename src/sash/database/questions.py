@@ -49,11 +49,13 @@ class Questions:
         self._selections: WeakKeyDictionary[Question, Selection | None] = WeakKeyDictionary()
         self._templates = Templates()
         self._indexes: dict[str, Mapping[IndexShape, IndexDefinition]] = {}
+        self._estimates: OrderedDict[str, tuple[Estimate, Question]] = OrderedDict()
         self._accesses: WeakKeyDictionary[Selection, Access] = WeakKeyDictionary()
 
     def forget(self) -> None:
         """What a text means may have changed, or how it is answered."""
         self._texts.clear()
+        self._estimates.clear()
         self._accesses.clear()
         self._indexes.clear()
         self._templates.forget()
@@ -68,6 +70,18 @@ class Questions:
 
     def estimate(self, query: ParsedQuery, catalog: Catalog) -> tuple[Estimate, Question]:
         """How an approximate answer is found, and the question for the rows that it is about."""
+        known = self._estimates.get(query.source.sql)
+        if known is None:
+            known = self._estimates[query.source.sql] = self._estimate(query, catalog)
+            if len(self._estimates) > MOST_TEXTS:
+                self._estimates.popitem(last=False)
+        return known
+
+    def estimated(self, sql: str) -> tuple[Estimate, Question] | None:
+        """The same of a text that was asked before."""
+        return self._estimates.get(sql)
+
+    def _estimate(self, query: ParsedQuery, catalog: Catalog) -> tuple[Estimate, Question]:
         asked = read_approximation(query)
         with within(query.source.text):
             question = bind_question(asked.rows, catalog)

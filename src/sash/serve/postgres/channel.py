@@ -10,8 +10,12 @@ import select
 import socket
 import ssl
 import struct
+from typing import TYPE_CHECKING
 
 from sash.serve.postgres.failures import WireError, bad_protocol
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 LONGEST = 16 << 20  # bytes of a message that is read
 FIRST_LONGEST = 10_000  # bytes of the first message, which comes from anybody
@@ -30,7 +34,7 @@ class Channel:
 
     def __init__(self, sock: socket.socket, patience: float) -> None:
         self._sock = sock
-        self._reader = _reader(sock)
+        self._read_from(sock)
         self._patience = patience
         self._waiting = bytearray()
         self._wait_at_most(patience)
@@ -47,7 +51,11 @@ class Channel:
             self._sock = context.wrap_socket(self._sock, server_side=True)
         except (OSError, ValueError) as error:
             raise Vanished from error
-        self._reader = _reader(self._sock)
+        self._read_from(self._sock)
+
+    def _read_from(self, sock: socket.socket) -> None:
+        self._incoming, self._taken = Incoming(sock), 0
+        self._reader = io.BufferedReader(self._incoming, ENOUGH)
 
     @property
     def is_secure(self) -> bool:
@@ -67,8 +75,8 @@ class Channel:
         return self._exactly(length - 4)
 
     def read(self, longest: int = LONGEST) -> tuple[bytes, bytes]:
-        """Tag and body of the next message; what waits to be sent goes first."""
-        if self._waiting:
+        """Tag and body of the next message; if it is not all here, what waits to be sent goes first."""
+        if self._waiting and not self._has_message():
             self.flush()
         tag, length = _HEAD.unpack(self._exactly(5))
         if not 4 <= length <= longest:
@@ -140,6 +148,14 @@ class Channel:
         finally:
             self._sock.settimeout(patience)
 
+    def _has_message(self) -> bool:
+        """Whether the whole next message has come: then a read does not wait."""
+        here = self._incoming.count - self._taken
+        if here < _HEAD.size:
+            return False
+        _, length = _HEAD.unpack(self._reader.peek(_HEAD.size)[: _HEAD.size])
+        return bool(here > length)
+
     def _has_unread(self) -> bool:
         if isinstance(self._sock, ssl.SSLSocket) and self._sock.pending():
             return True
@@ -154,6 +170,7 @@ class Channel:
             raise Vanished from error
         if data is None or len(data) < count:
             raise Vanished
+        self._taken += count
         return bytes(data)
 
     def _send(self, data: bytes | bytearray | memoryview) -> None:
@@ -168,7 +185,20 @@ class Channel:
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, bound)
 
 
-def _reader(sock: socket.socket) -> io.BufferedReader:
-    made = sock.makefile("rb", buffering=ENOUGH)
-    assert isinstance(made, io.BufferedReader)
-    return made
+class Incoming(io.RawIOBase):
+    """What comes by a socket, counted."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._raw, self.count = sock.makefile("rb", buffering=0), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        count = self._raw.readinto(buffer)
+        self.count += count or 0
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -167,3 +168,28 @@ def test_what_is_wrong_is_said(db: Database, statement: str, error: str) -> None
         db.execute(statement)
     assert error in str(caught.value)
     assert [name for name, *_ in indexes(db)] == ["a"]
+
+
+def test_a_window_is_whole_at_every_instant_while_another_thread_writes() -> None:
+    """Every instant brings as much as it takes from a key, so whatever a question finds adds up to nothing."""
+    with sash.connect() as db:
+        db.execute("CREATE STREAM s (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts DELAY 1 SECOND")
+        db.execute("CREATE INDEX by_k ON s [RANGE 20 SECONDS] (k); CREATE INDEX by_v ON s [RANGE 20 SECONDS] (v) USING TREE")
+        is_over = threading.Event()
+
+        def write() -> None:
+            for second in range(300):
+                db.push("s", [(second, k, sign * (second + k)) for k in range(5) for sign in (1, -1)])
+            is_over.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        asked, met = db.prepare("SELECT v FROM s [RANGE 20 SECONDS] WHERE k = ?"), 0
+        while not is_over.is_set():
+            values = [row["v"] for row in asked.query(met % 5)]
+            ends = [found(db, f"SELECT v FROM s [RANGE 20 SECONDS] ORDER BY v {way} LIMIT 1") for way in ("", "DESC")]
+            assert sum(values) == 0 and len(values) <= 40 and all(len(rows) <= 1 for rows in ends)
+            met += 1
+        writer.join()
+        expected = sorted(sign * (second + 4) for second in range(280, 300) for sign in (1, -1))
+        assert met > 0 and [row["v"] for row in asked.query(4)] == expected

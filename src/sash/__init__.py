@@ -15,7 +15,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, overload
 
-from sash.errors import LateRowsWarning, LostWorkerWarning, SashError, SessionNameWarning, SqlError, UnreadableRowsWarning
+from sash.errors import (
+    LateRowsWarning,
+    LostWorkerWarning,
+    SashError,
+    SessionNameWarning,
+    SourceWarning,
+    SqlError,
+    UnreadableRowsWarning,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +50,7 @@ __all__ = [
     "Rows",
     "SashError",
     "SessionNameWarning",
+    "SourceWarning",
     "SparkDatabase",
     "SqlError",
     "Subscription",

@@ -56,6 +56,10 @@ class SessionNameWarning(UserWarning):
     """A view is not shown to `spark.sql`, as its name is taken there, or its columns cannot be."""
 
 
+class SourceWarning(UserWarning):
+    """What a table follows cannot be looked at: the table stays as it is, and it is tried again."""
+
+
 class SinkWarning(UserWarning):
     """A database was closed before a sink had written everything."""
 

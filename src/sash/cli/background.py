@@ -24,7 +24,7 @@ class BackgroundJob:
 
     def _work(self) -> None:
         try:
-            if any(stream.option("path") is not None for stream in self._db.catalog.streams.values()):
+            if any(stream.path is not None for stream in self._db.catalog.streams.values()):
                 self._db.run()
                 self._on_end_of_input()
             while not self.is_over.wait(POLL):

@@ -105,7 +105,7 @@ def run_on_spark(options: RunOptions) -> None:
 
 def _check_sources(db: Database) -> None:
     for stream in db.catalog.streams.values():
-        if stream.option("path") is None and not stream.is_table:
+        if stream.path is None and not stream.is_table:
             raise SashError(
                 f'stream "{stream.name}" has no source', "add WITH (format = 'csv', path = '…') to its CREATE STREAM"
             )
@@ -123,7 +123,7 @@ def _write_metrics(metrics: Callable[[], dict[str, Any]], report: Report, option
 def _unreadable(db: SparkDatabase) -> Unreadable:
     found = Unreadable()
     for stream in db.catalog.streams.values():
-        if stream.option("path") is not None:
+        if stream.path is not None:
             found.add(stream.name, db.dead(stream.name).to_batches())
     return found
 

@@ -431,6 +431,8 @@ class Database(StatementExecutor):
         spec = self._stream(name)
         if spec.changes_from is not None:
             raise SashError(f'table "{spec.name}" has its rows from stream "{spec.changes_from}"', "push changes there")
+        if spec.is_followed:
+            raise SashError(f'table "{spec.name}" holds what its source holds', "change it there")
         return spec
 
     def _updatable_table(self, name: str) -> StreamSpec:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sash.database.database import Database
+from sash.database.following import Follower
 from sash.database.indexes import shapes_of
 from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
@@ -126,8 +127,12 @@ class EmbeddedDatabase(Database):
         with self.turns.work():
             host.advance(instant, name, self._unread())
 
-    @in_turn
     def poll(self) -> None:
+        self.following.look(only_due=True)
+        self._poll()
+
+    @in_turn
+    def _poll(self) -> None:
         host, now = self._running(), max(self._clock(), self._last_arrival + 1)
         if not host.graph.waits_before(now):
             return
@@ -146,6 +151,7 @@ class EmbeddedDatabase(Database):
 
     def run(self) -> None:
         """As said of every database; `on_progress` is called between two batches, outside of turns."""
+        self.following.look()
         host = self._begin_run()
         for batch in batches(host.job.streams, self.base, self._batch_rows):
             self._run_batch(batch)
@@ -161,6 +167,7 @@ class EmbeddedDatabase(Database):
 
     def drain(self) -> None:
         self._check_open()
+        self.following.look()
         self.sinks.drain()
 
     def stop(self) -> None:
@@ -271,7 +278,7 @@ class EmbeddedDatabase(Database):
 
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
         """Files of a table that no view has read are read for the question."""
-        if table.name in self._tables or table.option("path") is None:
+        if table.name in self._tables or table.path is None:
             return self._table(table).rows()
         return file_rows(table, self.base).rows()
 
@@ -342,6 +349,15 @@ class EmbeddedDatabase(Database):
         gone = self.sinks.active.pop(name)
         if gone.runner is not None:
             gone.runner.stop(wait=False)  # it may wait for a turn, and this is one
+
+    def _follow_declared(self) -> None:
+        self.following.look(only_due=True)
+
+    @in_turn
+    def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
+        change = follower.change(self._table(spec), fetched)
+        if change.num_rows:
+            self._take(spec, change, NO_LETTERS)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         if isinstance(change, InsertRows):

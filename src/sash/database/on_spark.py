@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sash.database.answer import Rows
 from sash.database.database import Database
+from sash.database.following import Follower
 from sash.database.instants import Instant, parse_instant
 from sash.database.options import check_count
 from sash.database.replan import Replanner
@@ -168,21 +169,28 @@ class SparkDatabase(Database):
 
     def run(self) -> None:
         try:
-            self._running().run_to_end()
+            host = self._running()
+            self._follow(host)
+            host.run_to_end()
             self._drain_sinks()
         finally:
             self.sinks.stop()
 
     def start(self) -> RunningQuery:
-        handle = self._running().start(self)
+        host = self._running()
+        self._follow(host)
+        handle = host.start(self)
         self._begin_sinks()
+        self.following.begin()
         return handle
 
     def drain(self) -> None:
+        self._follow(self._running())
         self._running().drain()
         self._drain_sinks()
 
     def stop(self) -> None:
+        self.following.stop()
         if self._host is not None:
             self._host.stop()
         self.sinks.stop()
@@ -198,6 +206,7 @@ class SparkDatabase(Database):
 
     def close(self) -> None:
         is_first, self._has_closed = not self._has_closed, True
+        self.following.stop()
         if self._host is not None and is_first:
             self._host.stop()
             self.sinks.last_words()
@@ -370,9 +379,9 @@ class SparkDatabase(Database):
             if stream.name not in names or stream.name in self._frames:
                 continue
             form = stream.option("format")
-            if stream.is_table and form is None and stream.option("path") is None:
-                continue  # its rows come by statements
-            if form is None and stream.option("path") is None:
+            if stream.is_followed or (stream.is_table and form is None and stream.path is None):
+                continue  # its rows come by statements, or as if they did
+            if form is None and stream.path is None:
                 raise SashError(
                     f'stream "{stream.name}" has no source',
                     "add WITH (format = …, path = …), or connect a DataFrame with stream()",
@@ -482,7 +491,7 @@ class SparkDatabase(Database):
         for part in parts(view.spec):
             stream = part.stream if isinstance(part, PortSpec) else None
             spec = self.catalog.streams.get((stream or "").lower())
-            if spec is not None and spec.name not in known and not spec.is_table and spec.option("path") is None:
+            if spec is not None and spec.name not in known and not spec.is_table and spec.path is None:
                 raise SashError(
                     f'stream "{spec.name}" was not read when the job began, and has no files',
                     "let a view read it before start(), or declare it WITH (format = …, path = …)",
@@ -564,6 +573,18 @@ class SparkDatabase(Database):
 
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
         return self._table(table).rows()
+
+    def _follow(self, host: SparkHost) -> None:
+        """What tables follow is looked at; a checkpoint may know of some that this session has not declared."""
+        if not host.is_finished:
+            self.following.keep(self.catalog.streams.values())
+            self.following.look()
+
+    @in_turn
+    def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
+        change = follower.change(self._table(spec), fetched)
+        if change.num_rows:
+            self._running().change_table(spec.name, change)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         spec = change.into if isinstance(change, InsertRows) else change.table

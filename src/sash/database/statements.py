@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash.database.answer import Answer, Rows, in_order
+from sash.database.following import Follower, Following
 from sash.database.indexes import indexes_table
 from sash.database.options import check_expiry
 from sash.database.queries import Queries
@@ -79,6 +80,7 @@ class StatementExecutor(ABC):
         self.queries = Queries()
         self.questions = Questions()
         self.sinks = Sinks()
+        self.following = Following(self.base, self._apply_followed)
 
     def _execute(self, sql: str) -> Rows | None:
         """Carry out statements, one after the other; what the last one gives, if it gives rows."""
@@ -113,6 +115,10 @@ class StatementExecutor(ABC):
     @abstractmethod
     def complete_since(self, name: str) -> datetime | None:
         """From when on a view is right for all rows that ever came; None: never."""
+
+    @abstractmethod
+    def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
+        """Put down what has changed in a table that follows something outside."""
 
     @abstractmethod
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None: ...
@@ -171,8 +177,11 @@ class StatementExecutor(ABC):
         """A view that cannot be run is refused at once, and nothing is changed."""
         self.questions.forget()
         views, macros, indexes = dict(self.catalog.views), dict(self.catalog.macros), self.catalog.indexes
+        streams = dict(self.catalog.streams)
         if not define(statement, self.catalog):
             return
+        if streams != self.catalog.streams:
+            self._keep_following(streams)
         if macros != self.catalog.macros:
             self.queries.forget_texts()
         name = statement.name.text
@@ -220,6 +229,20 @@ class StatementExecutor(ABC):
 
     def _window_dropped(self, name: str) -> None:
         self._view_dropped(name)
+
+    def _keep_following(self, before: dict[str, StreamSpec]) -> None:
+        """Tables that follow something outside have come, or gone; one that cannot be followed is refused."""
+        try:
+            self.following.keep(self.catalog.streams.values())
+            self._follow_declared()
+        except SashError:
+            self.catalog.streams = before
+            self.following.keep(before.values())
+            raise
+
+    def _follow_declared(self) -> None:
+        """Look at tables that are new, where a database takes rows before it is started."""
+        return
 
     def _define_sink(self, statement: CreateSink | Drop) -> None:
         """Neither the engine nor a checkpoint knows of sinks: each session says what it writes, and where."""

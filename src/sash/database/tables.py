@@ -105,7 +105,7 @@ class TableRows:
 def file_rows(spec: StreamSpec, base: Path) -> TableRows:
     """What the files of a table hold."""
     table = TableRows(spec)
-    for batch in batches((spec,), base, None) if spec.option("path") is not None else ():
+    for batch in batches((spec,), base, None) if spec.path is not None else ():
         for split in batch:
             table.insert(read(spec, split).batch)
     return table

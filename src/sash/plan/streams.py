@@ -7,6 +7,8 @@ from enum import Enum
 
 from sash.schema import Schema
 
+FOLLOWED = ("jdbc",)  # formats of tables that follow something outside
+
 
 class Stamp(Enum):
     """Where the timestamps of a stream come from."""
@@ -52,6 +54,16 @@ class StreamSpec:
     def changes_from(self) -> str | None:
         """Of a table: the stream of its changes, if it has one."""
         return self.option("changes") if self.is_table else None
+
+    @property
+    def is_followed(self) -> bool:
+        """Of a table: whether it holds what something outside holds, which is looked at again and again."""
+        return self.is_table and (self.option("format") or "").lower() in FOLLOWED
+
+    @property
+    def path(self) -> str | None:
+        """The files that its rows are read from."""
+        return None if self.is_followed else self.option("path")
 
     @property
     def encoding(self) -> str | None:

@@ -14,7 +14,7 @@ BATCH_BYTES = 16 << 20  # of all streams together, where no number of rows is as
 
 def batches(streams: Sequence[StreamSpec], base: Path, rows: int | None) -> Iterator[list[Split]]:
     """The splits of every batch: at most `rows` rows of each stream, else bytes in proportion to the sizes of the streams."""
-    files = {stream.name: list_files(stream, base) for stream in streams if stream.option("path") is not None}
+    files = {stream.name: list_files(stream, base) for stream in streams if stream.path is not None}
     tables = [stream for stream in streams if stream.is_table and stream.name in files]
     if tables:
         yield [split for table in tables for split in plan(table, files[table.name], max_bytes=1 << 62)[0]]

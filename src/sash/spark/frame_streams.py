@@ -13,9 +13,7 @@ from sash.schema import TIMESTAMP
 from sash.sources.messages import OF_MESSAGES
 from sash.spark.failures import reason
 from sash.spark.placed_frames import KAFKA, KAFKA_PLACES
-from sash.sql.syntax.cursor import Cursor
-from sash.sql.syntax.dialect import tokenize
-from sash.sql.syntax.durations import duration
+from sash.sql.length_of_time import parse_duration
 from sash.sql.syntax.text_positions import quoted
 from sash.sql.syntax.type_names import NARROW, parse_type
 
@@ -25,7 +23,7 @@ FILE_FORMATS = ("csv", "json", "parquet")  # which Sash reads itself
 def as_read(stream: StreamSpec) -> StreamSpec:
     """A stream as it is declared, with what is known of the order of its rows from its format."""
     form = stream.option("format")
-    if form is None or form.lower() in FILE_FORMATS:
+    if form is None or form.lower() in FILE_FORMATS or stream.is_followed:
         return stream
     return replace(stream, **KAFKA_PLACES) if form.lower() == KAFKA and not stream.is_table else replace(stream, is_unit=True)
 
@@ -92,16 +90,7 @@ def check_declared(stream: StreamSpec, timestamp: str | None, delay: str | None,
 
 def _length(stream: str, which: str, text: str, least: int) -> str:
     """A length of time, looked at by itself: the user has not written the statement that it goes into."""
-    try:
-        cursor = Cursor(tokenize(str(text)))
-        if not cursor.tokens:
-            raise SashError("nothing is there")
-        length = duration(cursor, least)
-        if cursor.current is not None:
-            raise cursor.unexpected("nothing more")
-    except SashError as error:
-        hint = error.hint or f'write a length of time such as {which}="10 SECONDS"'
-        raise SashError(f'{which}="{text}" of stream "{stream}" is no length of time: {error.message}', hint) from None
+    length = parse_duration(text, f'{which}="{text}" of stream "{stream}"', f'{which}="10 SECONDS"', least)
     return f"{length} MICROSECONDS"
 
 

@@ -233,9 +233,11 @@ class SparkHost:
     @contextmanager
     def _on_record(self) -> Iterator[None]:
         """A statement is put on record. Where that fails half way, this process no longer knows what the checkpoint knows."""
-        self._is_unsure = True
-        yield
-        self._is_unsure = False
+        try:
+            yield
+        except BaseException:
+            self._is_unsure = True
+            raise
 
     def _check_sure(self) -> None:
         if self._is_unsure:

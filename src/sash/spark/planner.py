@@ -191,4 +191,4 @@ class Planner:
 
 
 def is_file_stream(stream: StreamSpec, frames: Collection[str]) -> bool:
-    return stream.option("path") is not None and stream.name not in frames
+    return stream.path is not None and stream.name not in frames

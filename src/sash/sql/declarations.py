@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sash.errors import SashError, choices
 from sash.plan.json_paths import parse_path
-from sash.plan.streams import Stamp, StreamSpec, Updates
+from sash.plan.streams import FOLLOWED, Stamp, StreamSpec, Updates
 from sash.schema import TIMESTAMP, Field, Schema
 from sash.sql.catalog import Macro
 from sash.sql.syntax.cursor import Cursor
@@ -61,7 +61,8 @@ def table(cursor: Cursor, name: Name) -> StreamSpec:
         updates = Updates.RETROACTIVE
     said = options(cursor)
     if updates is None:  # a file stands as it is; what comes through statements can change
-        updates = Updates.NEVER if "path" in dict(said) else Updates.RETROACTIVE
+        is_file = "path" in dict(said) and (dict(said).get("format") or "").lower() not in FOLLOWED
+        updates = Updates.NEVER if is_file else Updates.RETROACTIVE
     return StreamSpec(
         name.text, columns.schema, is_table=True, updates=updates, options=said, paths=columns.paths, metadata=columns.metadata
     )

@@ -84,10 +84,12 @@ class Backend:
         if command.grant not in self.access.grants:
             raise WireError("25006", "this server is read-only", f'it was not started with the grant "{command.grant}"')
         words = list(command.statement.words())
-        if command.grant == "define" and words[0] == "CREATE" and {"PATH", "TOPIC"} & set(words):
-            raise WireError("42501", OWN_FILES, "declare streams and tables of files where the server is started")
         if command.grant == "define" and words[1:2] == ["SINK"]:
             raise WireError("42501", OWN_SINKS, "create and drop sinks where the server is started")
+        if command.grant == "define" and words[0] == "CREATE" and {"DSN", "DSN_ENV", "SERVERS"} & set(words):
+            raise WireError("42501", OWN_SINKS, "declare tables that follow others where the server is started")
+        if command.grant == "define" and words[0] == "CREATE" and {"PATH", "TOPIC"} & set(words):
+            raise WireError("42501", OWN_FILES, "declare streams and tables of files where the server is started")
         translated = translate(command.statement, parameters)
         with _told(translated):
             self.served.execute(translated.sql)

@@ -22,10 +22,10 @@ from sash.schema import BEGINNING, END
 from sash.sinks.netting import net_rows, not_a_key
 from sash.sinks.options import Existing, Mode, SinkSpec
 from sash.sinks.postgres.columns import sendable
-from sash.sinks.postgres.connecting import check_dsn, connect, first_line, shown
 from sash.sinks.postgres.merging import Merge, copy_rows, make_stage
 from sash.sinks.postgres.target import Connection, Target
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
+from sash.sources.postgres import Server, first_line
 
 NOBODY = ""  # the run of a table that was released
 
@@ -34,7 +34,7 @@ class PostgresSink:
     """For one run: a process, or a checkpoint, of which `epoch` counts the drivers; None, while nobody knows which it will be."""
 
     def __init__(self, spec: SinkSpec, run: str | None, epoch: int = 0) -> None:
-        check_dsn(spec)
+        self._server = Server.of("a sink", dict(spec.options))
         self._spec, self._run, self._epoch = spec, run, epoch
         self._target = Target(spec)
         self._connection: Connection | None = None
@@ -42,11 +42,11 @@ class PostgresSink:
         self._refusal: SinkRefused | None = None  # another run has the table: it is not taken back
 
     def __str__(self) -> str:
-        return f"{shown(self._spec)} {self._spec.option('table')}"
+        return f"{self._server} {self._spec.option('table')}"
 
     def check(self) -> None:
         """What would be refused later is refused at once: nobody is there, or the table has other columns, or rows of others."""
-        with self._telling(), connect(self._spec) as connection:
+        with self._telling(), self._server.connect() as connection:
             self._target.look_up(connection)
             self._target.prepare(connection)
             if self._run is not None:
@@ -57,7 +57,7 @@ class PostgresSink:
             raise self._refusal
         self.close()
         with self._telling():
-            self._connection = connect(self._spec)
+            self._connection = self._server.connect()
             with self._connection.transaction():
                 self._target.look_up(self._connection)
                 is_new = self._target.prepare(self._connection)
@@ -77,7 +77,7 @@ class PostgresSink:
         return written
 
     def release(self) -> None:
-        with self._telling(), connect(self._spec) as connection:
+        with self._telling(), self._server.connect() as connection:
             self._target.look_up(connection)
             connection.execute(
                 self._target.query("UPDATE {record} SET run = '' WHERE target = %s AND run = %s"), (self._target.text, self._run)
@@ -188,4 +188,4 @@ class PostgresSink:
         except psycopg.errors.UniqueViolation as error:
             raise not_a_key(error.diag.message_detail or first_line(error), self._spec.key_names) from None
         except psycopg.Error as error:
-            raise SashError(f"{shown(self._spec)}: {first_line(error)}") from None
+            raise SashError(f"{self._server}: {first_line(error)}") from None

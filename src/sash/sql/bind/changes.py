@@ -64,6 +64,8 @@ def _target(name: Name, catalog: Catalog) -> StreamSpec:
         raise fault(name, f'"{entry.name}" is a {kind_of(entry)}; only streams and tables take rows')
     if entry.changes_from is not None:
         raise fault(name, f'table "{entry.name}" has its rows from stream "{entry.changes_from}"', "send changes there")
+    if entry.is_followed:
+        raise fault(name, f'table "{entry.name}" holds what its source holds', "change it there")
     return entry
 
 

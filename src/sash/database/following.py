@@ -1,0 +1,149 @@
+"""Tables that follow something outside: it is looked at again and again, and what has changed is put down like a statement.
+
+    CREATE TABLE rates (code STRING, rate DOUBLE) WITH (format = 'jdbc', dsn = '…', table = 'rates', every = '10 SECONDS')
+
+So a change takes effect for every view at the latest instant of the streams that this view reads, as INSERT, UPDATE and DELETE
+do, and a restart meets it at the same place of the input. Looking is slow, and holds nobody up; applying is quick.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from sash.database.tables import TableRows, whole_rows
+from sash.errors import SashError, SourceWarning, choices
+from sash.plan.streams import StreamSpec
+from sash.schema import SECOND
+from sash.sql.length_of_time import parse_duration
+
+EVERY = "10 SECONDS"  # if nothing is said
+LOOK = 0.5  # seconds after which a thread that waits looks whether it is still wanted
+
+
+class Follower(Protocol):
+    """What a table follows."""
+
+    def fetch(self) -> Any:
+        """What is there, or has come since the last change that was applied; nothing is changed by that."""
+
+    def change(self, table: TableRows, fetched: Any) -> pa.RecordBatch:
+        """What that changes in the table, which takes it in."""
+
+
+class PolledTable:
+    """A table of a database, read as a whole: what is new enters, what is gone leaves."""
+
+    def __init__(self, spec: StreamSpec) -> None:
+        try:
+            from sash.sources.postgres import PostgresTable, Server
+        except ImportError as error:
+            way_out = 'install it: pip install "sash[postgres]"'
+            raise SashError(f"a table of a database needs psycopg, which cannot be imported: {error}", way_out) from None
+        _check_options(spec, ("dsn", "dsn_env", "table", "query"))
+        if (spec.option("table") is None) == (spec.option("query") is None):
+            raise SashError(f'table "{spec.name}" needs table or query', "add table = 'schema.name', or query = 'SELECT …'")
+        server = Server.of(f'table "{spec.name}"', dict(spec.options))
+        self._spec = spec
+        self._source = PostgresTable(server, spec.schema, spec.option("table"), spec.option("query"))
+
+    def fetch(self) -> pa.RecordBatch:
+        return whole_rows(self._spec, self._source.rows())
+
+    def change(self, table: TableRows, fetched: pa.RecordBatch) -> pa.RecordBatch:
+        return table.become(fetched)
+
+
+def make_follower(spec: StreamSpec) -> Follower:
+    return PolledTable(spec)
+
+
+def _check_options(spec: StreamSpec, known: tuple[str, ...]) -> None:
+    options = ("format", "every", *known)
+    for option in dict(spec.options):
+        if option not in options:
+            raise SashError(f'table "{spec.name}" has no option "{option}"', f"options are: {choices(options)}")
+
+
+@dataclass
+class Followed:
+    """A table, and when it was looked at."""
+
+    spec: StreamSpec
+    follower: Follower
+    every: float  # seconds
+    looked: float | None = None
+    is_failing: bool = False
+
+
+class Following:
+    """The followed tables of a session; `apply` puts a change down, in the turn of who changes the database."""
+
+    def __init__(self, base: Path, apply: Callable[[StreamSpec, Follower, Any], None]) -> None:
+        self._base, self._apply = base, apply
+        self._tables: dict[str, Followed] = {}
+        self._lock = threading.Lock()  # one looks at a time: what was fetched is applied before somebody fetches again
+        self._thread: threading.Thread | None = None
+        self._is_wanted = threading.Event()
+
+    def keep(self, specs: Iterable[StreamSpec]) -> None:
+        """These tables are declared now."""
+        wanted = {spec.name: spec for spec in specs if spec.is_followed}
+        known = {name: one for name, one in self._tables.items() if wanted.get(name) == one.spec}
+        self._tables = known | {name: self._made(spec) for name, spec in wanted.items() if name not in known}
+
+    def _made(self, spec: StreamSpec) -> Followed:
+        said = spec.option("every") or EVERY
+        every = parse_duration(said, f"every = '{said}' of table \"{spec.name}\"", "every = '10 SECONDS'") / SECOND
+        return Followed(spec, make_follower(spec), every)
+
+    def look(self, *, only_due: bool = False) -> None:
+        """Look at all tables, and apply what has changed; an error if one cannot be looked at."""
+        for one in list(self._tables.values()):
+            self._look_at(one, only_due=only_due)
+
+    def _look_at(self, one: Followed, *, only_due: bool) -> None:
+        with self._lock:
+            if only_due and one.looked is not None and time.monotonic() - one.looked < one.every:
+                return
+            try:
+                self._apply(one.spec, one.follower, one.follower.fetch())
+            finally:
+                one.looked = time.monotonic()
+            one.is_failing = False
+
+    def begin(self) -> None:
+        """Look from now on, in a thread, as often as was asked for."""
+        if self._thread is None and self._tables:
+            self._is_wanted.set()
+            self._thread = threading.Thread(target=self._run, daemon=True, name="sash followed tables")
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._is_wanted.clear()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        while self._is_wanted.is_set():
+            for one in list(self._tables.values()):
+                self._look_patiently(one)
+            waits = [one.every - (time.monotonic() - (one.looked or 0.0)) for one in self._tables.values()]
+            time.sleep(min(LOOK, max(0.01, min(waits, default=LOOK))))
+
+    def _look_patiently(self, one: Followed) -> None:
+        """A table that cannot be looked at stays as it is; it is told once, and tried again."""
+        try:
+            self._look_at(one, only_due=True)
+        except SashError as error:
+            if not one.is_failing and self._is_wanted.is_set():
+                warnings.warn(f'table "{one.spec.name}" stays as it is: {error}', SourceWarning, stacklevel=2)
+            one.is_failing = True

@@ -205,7 +205,7 @@ def test_a_job_on_spark_goes_on_where_the_topic_is(address: str, topic: str, tmp
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"topic": ""}, "a sink in Kafka needs topic; add topic = 'name'"),
+        ({"topic": ""}, "is in Kafka and needs topic; add topic = 'name'"),
         ({"table": "x"}, 'a sink has no option "table"'),
         ({"partitions": "none"}, "partitions = 'none'"),
         ({"kafka.sasl.password": "x"}, r"is a secret, .* write kafka.sasl.password.env = 'NAME'"),

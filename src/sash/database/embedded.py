@@ -356,8 +356,8 @@ class EmbeddedDatabase(Database):
     @in_turn
     def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
         change = follower.change(self._table(spec), fetched)
-        if change.num_rows:
-            self._take(spec, change, NO_LETTERS)
+        if change.rows.num_rows or change.dead.num_rows:
+            self._take(spec, change.rows, change.dead)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         if isinstance(change, InsertRows):

@@ -20,8 +20,12 @@ import pyarrow as pa
 
 from sash.database.tables import TableRows, whole_rows
 from sash.errors import SashError, SourceWarning, choices
-from sash.plan.streams import StreamSpec
+from sash.plan.streams import KEYED, StreamSpec
 from sash.schema import SECOND
+from sash.sources.change_files import read_files
+from sash.sources.debezium import Envelopes, Event, Key, Message, Row
+from sash.sources.kafka import check_settings, read_topic
+from sash.sources.result import NO_LETTERS
 from sash.sql.length_of_time import parse_duration
 
 EVERY = "10 SECONDS"  # if nothing is said
@@ -34,8 +38,20 @@ class Follower(Protocol):
     def fetch(self) -> Any:
         """What is there, or has come since the last change that was applied; nothing is changed by that."""
 
-    def change(self, table: TableRows, fetched: Any) -> pa.RecordBatch:
+    def change(self, table: TableRows, fetched: Any) -> Change:
         """What that changes in the table, which takes it in."""
+
+    def go_on(self, position: Any) -> None:
+        """What was fetched up to a position is in the table already."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is put down together."""
+
+    rows: pa.RecordBatch  # with their weights
+    dead: pa.RecordBatch  # messages that could not be read
+    position: Any = None  # how far the source was read; None: it is always read as a whole
 
 
 class PolledTable:
@@ -57,18 +73,73 @@ class PolledTable:
     def fetch(self) -> pa.RecordBatch:
         return whole_rows(self._spec, self._source.rows())
 
-    def change(self, table: TableRows, fetched: pa.RecordBatch) -> pa.RecordBatch:
-        return table.become(fetched)
+    def change(self, table: TableRows, fetched: pa.RecordBatch) -> Change:
+        return Change(table.become(fetched), NO_LETTERS)
+
+    def go_on(self, position: Any) -> None:
+        """It is read as a whole."""
 
 
-def make_follower(spec: StreamSpec) -> Follower:
-    return PolledTable(spec)
+class ChangeFeed:
+    """A table whose rows are told of one by one, by their key: the messages of Debezium, in a topic or in files.
+
+    A message that comes again changes nothing, as it says what the row of its key is.
+    """
+
+    def __init__(self, spec: StreamSpec, base: Path) -> None:
+        _check_options(spec, ("key", "path", "servers", "topic", "kafka.…"))
+        if not spec.key:
+            raise SashError(f'table "{spec.name}" needs a key, by which changes find their rows', "say PRIMARY KEY (a, b)")
+        if (spec.option("topic") is None) == (spec.option("path") is None):
+            way_out = "add servers = 'host:9092', topic = 'name', or path = 'folder' with files of JSON lines"
+            raise SashError(f'table "{spec.name}" needs a topic or a path', way_out)
+        if spec.option("topic") is not None:
+            check_settings(spec)
+        self._spec, self._base, self._envelopes = spec, base, Envelopes(spec, spec.key)
+        self._position: Any = None
+        self._rows: dict[Key, Row] | None = None  # None: what the table holds when it is first changed
+
+    def go_on(self, position: Any) -> None:
+        self._position, self._rows = position, None
+
+    def fetch(self) -> tuple[list[Message], Any]:
+        if self._spec.option("topic") is None:
+            return read_files(self._spec, self._base, self._position)
+        return read_topic(self._spec, self._position or {})
+
+    def change(self, table: TableRows, fetched: tuple[list[Message], Any]) -> Change:
+        messages, self._position = fetched
+        events, dead = self._envelopes.events(messages)
+        if self._rows is None:
+            held = (tuple(row.values()) for row in table.rows().to_pylist())
+            self._rows = {tuple(row[place] for place in self._spec.key): row for row in held}
+        before = self._apply(events, self._rows)
+        after = {key: self._rows.get(key) for key in before}
+        changed = [key for key in before if before[key] != after[key]]
+        leaving, entering = ([row for key in changed if (row := side[key]) is not None] for side in (before, after))
+        return Change(table.exchange(leaving, entering), dead, self._position)
+
+    def _apply(self, events: Iterable[Event], rows: dict[Key, Row]) -> dict[Key, Row | None]:
+        """Take events in; the rows that keys had before, of all that they touch."""
+        before: dict[Key, Row | None] = {}
+        for event in events:
+            for key in list(rows) if event.key is None else [event.key]:
+                before.setdefault(key, rows.get(key))
+                if event.row is None:
+                    rows.pop(key, None)
+                else:
+                    rows[key] = event.row
+        return before
+
+
+def make_follower(spec: StreamSpec, base: Path) -> Follower:
+    return ChangeFeed(spec, base) if (spec.option("format") or "").lower() == KEYED else PolledTable(spec)
 
 
 def _check_options(spec: StreamSpec, known: tuple[str, ...]) -> None:
     options = ("format", "every", *known)
     for option in dict(spec.options):
-        if option not in options:
+        if option not in options and not (option.startswith("kafka.") and "kafka.…" in options):
             raise SashError(f'table "{spec.name}" has no option "{option}"', f"options are: {choices(options)}")
 
 
@@ -80,6 +151,7 @@ class Followed:
     follower: Follower
     every: float  # seconds
     looked: float | None = None
+    is_placed: bool = False  # whether it is known how far the table has followed before
     is_failing: bool = False
 
 
@@ -102,7 +174,14 @@ class Following:
     def _made(self, spec: StreamSpec) -> Followed:
         said = spec.option("every") or EVERY
         every = parse_duration(said, f"every = '{said}' of table \"{spec.name}\"", "every = '10 SECONDS'") / SECOND
-        return Followed(spec, make_follower(spec), every)
+        return Followed(spec, make_follower(spec, self._base), every)
+
+    def go_on(self, position: Callable[[str], Any]) -> None:
+        """Tables that this session has not looked at yet go on where a checkpoint says."""
+        for one in self._tables.values():
+            if not one.is_placed:
+                one.follower.go_on(position(one.spec.name))
+                one.is_placed = True
 
     def look(self, *, only_due: bool = False) -> None:
         """Look at all tables, and apply what has changed; an error if one cannot be looked at."""

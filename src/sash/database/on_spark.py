@@ -20,7 +20,7 @@ from sash.database.options import check_count
 from sash.database.replan import Replanner
 from sash.database.sinks import ActiveSink
 from sash.database.tables import TableRows, changed_rows, file_rows, whole_rows
-from sash.errors import SashError, SinkWarning
+from sash.errors import SashError, SinkWarning, SourceWarning
 from sash.folders.folder import reached
 from sash.operators.spec import PortSpec, parts
 from sash.plan.nodes import Plan
@@ -578,13 +578,18 @@ class SparkDatabase(Database):
         """What tables follow is looked at; a checkpoint may know of some that this session has not declared."""
         if not host.is_finished:
             self.following.keep(self.catalog.streams.values())
+            self.following.go_on(host.versions.followed_to)
             self.following.look()
 
     @in_turn
     def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
         change = follower.change(self._table(spec), fetched)
-        if change.num_rows:
-            self._running().change_table(spec.name, change)
+        if change.dead.num_rows:
+            where, row, reason = (change.dead.column(name)[0].as_py() for name in ("file", "row", "reason"))
+            told = f'{change.dead.num_rows:,} messages of table "{spec.name}" cannot be read; the first, {where} {row}: {reason}'
+            warnings.warn(told, SourceWarning, stacklevel=2)
+        if change.rows.num_rows:
+            self._running().change_table(spec.name, change.rows, change.position)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         spec = change.into if isinstance(change, InsertRows) else change.table

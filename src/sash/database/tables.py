@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -58,6 +59,13 @@ class TableRows:
         entering, leaving = self._more(batch, self.rows()), self._more(self.rows(), batch)
         weights = np.repeat(np.array([-1, 1], np.int64), [leaving.num_rows, entering.num_rows])
         return self._changed(pa.concat_batches([leaving, entering]), weights)
+
+    def exchange(self, leaving: list[tuple[Any, ...]], entering: list[tuple[Any, ...]]) -> pa.RecordBatch:
+        """Some rows, of the values of its columns, leave, and others enter."""
+        columns = zip(*leaving, *entering, strict=True) if leaving or entering else [()] * len(self._spec.schema)
+        arrays = [pa.array(column, type_.arrow) for column, type_ in zip(columns, self._spec.schema.types, strict=True)]
+        weights = np.repeat(np.array([-1, 1], np.int64), [len(leaving), len(entering)])
+        return self._changed(pa.RecordBatch.from_arrays(arrays, schema=self._spec.schema.arrow), weights)
 
     def _more(self, batch: pa.RecordBatch, other: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that are more often in one batch than in another, as many times."""

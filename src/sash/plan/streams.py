@@ -7,7 +7,8 @@ from enum import Enum
 
 from sash.schema import Schema
 
-FOLLOWED = ("jdbc",)  # formats of tables that follow something outside
+KEYED = "debezium"
+FOLLOWED = ("jdbc", KEYED)  # formats of tables that follow something outside
 
 
 class Stamp(Enum):
@@ -59,6 +60,12 @@ class StreamSpec:
     def is_followed(self) -> bool:
         """Of a table: whether it holds what something outside holds, which is looked at again and again."""
         return self.is_table and (self.option("format") or "").lower() in FOLLOWED
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """Of a followed table: the columns of its PRIMARY KEY."""
+        said = self.option("key")
+        return () if said is None else tuple(self.schema.index(name.strip().strip("`")) for name in said.split(","))
 
     @property
     def path(self) -> str | None:

@@ -33,6 +33,7 @@ class Folded:
 
     seen: int = 0
     tables: Mapping[str, str] = field(default_factory=dict)  # the file of each table that they changed
+    followed: Mapping[str, Any] = field(default_factory=dict)  # how far the source of each table was read that follows one
 
     @staticmethod
     def read(checkpoint: SealedFolder) -> Folded:
@@ -54,7 +55,10 @@ def fold(checkpoint: SealedFolder, batch: int) -> None:
         body = batch_body(_net(changes))
         tables[name] = f"net-{last:08d}-{hashlib.sha256(body).hexdigest()[:16]}.arrow"
         folder.put(tables[name], [body])
-    checkpoint.put(FOLDED, [json.dumps({"seen": last, "tables": tables}).encode()])
+    read = dict(folded.followed)
+    for event in events:
+        read |= event.get("followed", {})
+    checkpoint.put(FOLDED, [json.dumps({"seen": last, "tables": tables, "followed": read}).encode()])
     _forget(checkpoint, events, last, set(folded.tables.values()) - set(tables.values()))
 
 
@@ -66,6 +70,15 @@ def table_changes(checkpoint: SealedFolder, name: str) -> Iterator[pa.RecordBatc
     for event in events_between(checkpoint, folded.seen, None):
         if name in changed_tables(event):
             yield read_rows(folder, changed_tables(event)[name])
+
+
+def followed_to(checkpoint: SealedFolder, name: str) -> Any:
+    """How far the source of a table was read, when its last change was put down; None if it has none."""
+    folded = Folded.read(checkpoint)
+    found = folded.followed.get(name)
+    for event in events_between(checkpoint, folded.seen, None):
+        found = event.get("followed", {}).get(name, found)
+    return found
 
 
 def changed_tables(event: Mapping[str, Any]) -> dict[str, str]:

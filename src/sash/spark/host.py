@@ -294,11 +294,13 @@ class SparkHost:
         self._check_alive()
         self._checkpoint.ask({"advance": now, "stream": stream} if stream else {"advance": now})
 
-    def change_table(self, name: str, change: pa.RecordBatch) -> None:
-        """Rows of a table come or go, by weight, where the input is when the next batch begins."""
+    def change_table(self, name: str, change: pa.RecordBatch, position: Any = None) -> None:
+        """Rows of a table come or go, by weight, where the input is when the next batch begins. Of a table that follows
+        something, `position` says how far that was read."""
         self._check_alive()
+        followed = {} if position is None else {"followed": {name: position}}
         with self._on_record():
-            self._checkpoint.ask({"tables": self.versions.put_rows({name: change})})
+            self._checkpoint.ask({"tables": self.versions.put_rows({name: change}), **followed})
 
     def change(self, make: Callable[[Job], Job], sql: str, fresh: Job, tables: Mapping[str, pa.RecordBatch]) -> None:
         """Run what is made of the job from the next batch on; who can wait for that batch lets the host `catch_up`.

@@ -14,7 +14,7 @@ from sash.sources.read import read
 from sash.spark.offsets import TABLES, Share
 from sash.spark.sealed import SealedFolder
 
-NOT_FACTS = ("stream", "tables")  # of an event, what is told in other ways
+NOT_FACTS = ("stream", "tables", "followed")  # of an event, what is told in other ways
 SAMPLE = "sample"  # the name of what tasks tell of the rows that they read
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from sash.runtime.live import LiveView
 from sash.runtime.packets import batch_body
 from sash.schema import BEGINNING, FOREVER
 from sash.spark.checkpoint import fingerprint, newest_event
-from sash.spark.folding import table_changes
+from sash.spark.folding import followed_to, table_changes
 from sash.spark.jobs import JobVersion, newest_job, put_job, read_fingerprint, read_job, read_sql
 from sash.spark.ledger import Ledger
 from sash.spark.offsets import TABLES
@@ -79,6 +80,10 @@ class Versions:
     def table_changes(self, name: str) -> Iterator[pa.RecordBatch]:
         """The changes of a table that were asked for, in their order."""
         return table_changes(self.checkpoint, name)
+
+    def followed_to(self, name: str) -> Any:
+        """How far the source of a table was read, when its last change was put down."""
+        return followed_to(self.checkpoint, name)
 
     def first_answer(self, view: View, before: Job, batch: int, facts: Facts) -> LiveView:
         """A new view holds nothing before its first batch, but one that joins others of its spec all that these hold."""

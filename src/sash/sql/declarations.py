@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from sash.errors import SashError, choices
 from sash.plan.json_paths import parse_path
-from sash.plan.streams import FOLLOWED, Stamp, StreamSpec, Updates
+from sash.plan.streams import FOLLOWED, KEYED, Stamp, StreamSpec, Updates
 from sash.schema import TIMESTAMP, Field, Schema
 from sash.sql.catalog import Macro
 from sash.sql.syntax.cursor import Cursor
@@ -24,6 +25,30 @@ class _Origin:
 
     path: str | None = None  # in a JSON object
     metadata: str | None = None  # beside the message; empty: what has the column's name
+
+
+@dataclass
+class _Key:
+    """The columns of a PRIMARY KEY, and where it stands."""
+
+    columns: list[Name] = field(default_factory=list)
+    place: Any = None
+
+    def begins(self, cursor: Cursor) -> bool:
+        token = cursor.current
+        if not (cursor.accept("PRIMARY KEY") or cursor.accept("PRIMARY", "KEY")):
+            return False
+        if self.columns:
+            raise fault(token, "a table has one PRIMARY KEY", "name all its columns behind the last one: PRIMARY KEY (a, b)")
+        self.place = token
+        return True
+
+    def take_list(self, cursor: Cursor) -> None:
+        cursor.expect("(")
+        self.columns.append(cursor.name("the name of a column"))
+        while cursor.accept(","):
+            self.columns.append(cursor.name("the name of a column"))
+        cursor.expect(")")
 
 
 @dataclass(frozen=True)
@@ -53,7 +78,8 @@ def stream(cursor: Cursor, name: Name) -> StreamSpec:
 
 def table(cursor: Cursor, name: Name) -> StreamSpec:
     """Take the rest of CREATE TABLE after its name."""
-    columns = _columns(cursor, _origin)
+    key = _Key()
+    columns = _columns(cursor, _origin, key)
     updates = None
     if cursor.accept("NON", "RETROACTIVE"):
         updates = Updates.NON_RETROACTIVE
@@ -64,8 +90,23 @@ def table(cursor: Cursor, name: Name) -> StreamSpec:
         is_file = "path" in dict(said) and (dict(said).get("format") or "").lower() not in FOLLOWED
         updates = Updates.NEVER if is_file else Updates.RETROACTIVE
     return StreamSpec(
-        name.text, columns.schema, is_table=True, updates=updates, options=said, paths=columns.paths, metadata=columns.metadata
-    )
+        name.text, columns.schema, is_table=True, updates=updates, options=_with_key(said, key, columns.schema),
+        paths=columns.paths, metadata=columns.metadata,
+    )  # fmt: skip
+
+
+def _with_key(said: tuple[tuple[str, str], ...], key: _Key, schema: Schema) -> tuple[tuple[str, str], ...]:
+    """What PRIMARY KEY says, beside what WITH does; only a table that follows changes of rows by their key has one."""
+    if not key.columns:
+        return said
+    if (dict(said).get("format") or "").lower() != KEYED:
+        raise fault(key.place, "PRIMARY KEY is not supported", "leave it out: tables are bags of rows")
+    if "key" in dict(said):
+        raise fault(key.place, "the key is given twice", "leave the option key out")
+    for one in key.columns:
+        if one.text.lower() not in [known.lower() for known in schema.names]:
+            raise fault(one, f'unknown column "{one}" in PRIMARY KEY', f"columns are: {choices(schema.names)}")
+    return (*said, ("key", ", ".join(one.text for one in key.columns)))
 
 
 def aggregate(cursor: Cursor, source: Source, or_replace: bool) -> CreateAggregate:
@@ -83,13 +124,19 @@ def aggregate(cursor: Cursor, source: Source, or_replace: bool) -> CreateAggrega
     return CreateAggregate(source, name, Macro(name.text, parameters, type_, body), if_not_exists, or_replace)
 
 
-def _columns(cursor: Cursor, origin: Callable[[Cursor], _Origin] = lambda _: _Origin()) -> _Columns:
-    """Columns in parentheses; `origin` takes what a column may say of where its values come from."""
+def _columns(
+    cursor: Cursor, origin: Callable[[Cursor], _Origin] = lambda _: _Origin(), key: _Key | None = None
+) -> _Columns:
+    """Columns in parentheses; `origin` takes what a column may say of where its values come from; `key` takes the columns of a
+    PRIMARY KEY, where there may be one."""
     cursor.expect("(")
     names: set[str] = set()
-    found = [(_column(cursor, names), origin(cursor))]
+    found = [(_column(cursor, names, key), origin(cursor))]
     while cursor.accept(","):
-        found.append((_column(cursor, names), origin(cursor)))
+        if key is not None and key.begins(cursor):
+            key.take_list(cursor)
+            continue
+        found.append((_column(cursor, names, key), origin(cursor)))
     cursor.expect(")")
     paths = tuple((field.name, told.path) for field, told in found if told.path is not None)
     metadata = tuple((field.name, told.metadata or field.name) for field, told in found if told.metadata is not None)
@@ -111,7 +158,7 @@ def _origin(cursor: Cursor) -> _Origin:
     return _Origin(path)
 
 
-def _column(cursor: Cursor, before: set[str]) -> Field:
+def _column(cursor: Cursor, before: set[str], key: _Key | None = None) -> Field:
     """The next column; its name joins those before it."""
     if cursor.sees("PRIMARY KEY") or cursor.sees("PRIMARY", "KEY"):
         raise fault(cursor.current, "PRIMARY KEY is not supported", "leave it out: tables are bags of rows")
@@ -122,6 +169,8 @@ def _column(cursor: Cursor, before: set[str]) -> Field:
         raise fault(name, f'"{name}" is the name of a column that every changelog has', "choose another name")
     before.add(name.text.lower())
     field = Field(name.text, column_type(cursor))
+    if key is not None and key.begins(cursor):
+        key.columns.append(name)
     for words in (("PRIMARY KEY",), ("PRIMARY", "KEY"), ("UNIQUE",), ("NOT", "NULL"), ("DEFAULT",)):
         if cursor.sees(*words):
             raise fault(cursor.current, f"{' '.join(words)} is not supported", "leave it out: every column may be NULL")

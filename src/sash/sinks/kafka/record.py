@@ -21,8 +21,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from sash.errors import SashError
-from sash.sinks.kafka.connecting import WAIT, settings, topic
 from sash.sinks.options import Mode, SinkSpec
+from sash.sources.kafka import WAIT, settings, topic
 
 SUFFIX = ".sash"
 SOON = (

@@ -18,11 +18,11 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from sash.errors import SashError
 from sash.sinks.json_objects import fragments, objects
-from sash.sinks.kafka.connecting import TRANSACTION, WAIT, check_settings, servers, settings
 from sash.sinks.kafka.record import Record, Topics
 from sash.sinks.netting import net_rows
 from sash.sinks.options import Existing, Mode, SinkSpec
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
+from sash.sources.kafka import TRANSACTION, WAIT, check_settings, servers, settings
 
 FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 FULL = 0.1  # seconds to wait where no more messages have room

@@ -1,0 +1,273 @@
+"""CREATE TABLE … PRIMARY KEY … WITH (format = 'debezium', …): a table follows what messages say of its rows."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_followed_tables import changelog, held, put, second
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "spark"))
+
+from without_spark import connected
+
+import sash
+from kafka_broker import broker
+from sash.database.on_spark import SparkDatabase
+from sash.errors import SashError, SourceWarning
+from sash.plan.streams import StreamSpec
+from sash.schema import BIGINT, DATE, STRING, TIMESTAMP, decimal, schema
+from sash.sources.debezium import Envelopes, Event, Message
+
+COLUMNS = "code STRING PRIMARY KEY, rate DOUBLE"
+STREAM = "CREATE STREAM s (ts TIMESTAMP, code STRING, n BIGINT) TIMESTAMP BY ts{source};"
+VIEWS = """
+CREATE MATERIALIZED VIEW priced AS SELECT s.code, n, rate FROM s [RANGE 10 SECONDS] JOIN rates r ON s.code = r.code;
+CREATE MATERIALIZED VIEW alone AS SELECT code, rate + 0 AS rate FROM rates;
+"""
+
+
+def envelope(op: str, before: Any = None, after: Any = None) -> dict[str, Any]:
+    return {"op": op, "before": before, "after": after, "source": {"lsn": 7, "table": "rates"}, "ts_ms": 1}
+
+
+def wrapped(payload: Any) -> dict[str, Any]:
+    return {"schema": {"type": "struct", "fields": []}, "payload": payload}
+
+
+def message(value: Any = None, key: Any = None) -> Message:
+    return Message(*(None if one is None else one if isinstance(one, bytes) else json.dumps(one).encode() for one in (key, value)), "t 0", 4)
+
+
+KEYED = Envelopes(StreamSpec("t", schema(("id", BIGINT), ("name", STRING)), is_table=True), (0,))
+ANN, BOB = {"id": 1, "name": "Ann"}, {"id": 1, "name": "Bob"}
+
+
+@pytest.mark.parametrize(("said", "meant"), [
+    (message(envelope("c", None, ANN)), [Event((1,), (1, "Ann"))]), (message(envelope("r", None, ANN)), [Event((1,), (1, "Ann"))]),
+    (message(envelope("u", ANN, BOB)), [Event((1,), (1, "Bob"))]), (message(envelope("u", None, BOB)), [Event((1,), (1, "Bob"))]),
+    (message(envelope("u", {"id": 2, "name": None}, BOB)), [Event((2,), None), Event((1,), (1, "Bob"))]),
+    (message(envelope("d", ANN)), [Event((1,), None)]), (message(envelope("d", {"id": 1}), {"id": 1}), [Event((1,), None)]),
+    (message(envelope("d"), {"id": 1}), [Event((1,), None)]), (message(envelope("d"), wrapped({"id": 1})), [Event((1,), None)]),
+    (message(None, {"id": 1}), [Event((1,), None)]), (message(wrapped(None), wrapped({"id": 1})), [Event((1,), None)]),
+    (message(wrapped(envelope("c", None, ANN))), [Event((1,), (1, "Ann"))]), (message(envelope("t")), [Event(None, None)]),
+    (message(envelope("c", None, {"id": 1, "more": 2})), [Event((1,), (1, None))]),
+])  # fmt: skip
+def test_what_a_message_says(said: Message, meant: list[Event]) -> None:
+    events, dead = KEYED.events([said])
+    assert events == meant and not len(dead)
+
+
+@pytest.mark.parametrize(("said", "why"), [
+    (message(), "the message has neither a value nor a key"), (message(b"{", {"id": 1}), "the value is not valid JSON"),
+    (message([1]), "the message has no op"), (message({"id": 1}), "the message has no op"), (message(envelope("x", None, ANN)), "op 'x' is unknown"),
+    (message(envelope("c")), "op 'c' has no after"), (message(envelope("d")), "a delete has neither before nor a key"),
+    (message(envelope("c", None, {"id": "one"})), 'column "id"'), (message(envelope("d", {"name": "x"}), {"other": 1}), "a delete has neither"),
+])  # fmt: skip
+def test_messages_that_cannot_be_read(said: Message, why: str) -> None:
+    events, dead = KEYED.events([message(envelope("c", None, ANN)), said, message(envelope("d", ANN))])
+    (letter,) = dead.to_pylist()
+    assert len(events) == 2 and why in letter["reason"] and letter["file"] == "t 0" and letter["row"] == 5
+
+
+def test_times_and_decimals() -> None:
+    """As their schema says; without one as Debezium writes them by default."""
+    columns = schema(("at", TIMESTAMP), ("day", DATE), ("much", decimal(9, 2)), ("k", BIGINT))
+    reader = Envelopes(StreamSpec("t", columns, is_table=True), (3,))
+    expected = (datetime(2026, 1, 1, 12, 0, 0, 1000), date(2026, 1, 1), Decimal("-1.25"), 1)
+    micros, days = 1767268800_001000, 20454
+    packed = base64.b64encode((-125).to_bytes(2, "big", signed=True)).decode()
+
+    def read(after: dict[str, Any], **names: Any) -> Any:
+        fields = [{"field": name, "type": "x", **told} for name, told in names.items()]
+        value = {"schema": {"fields": [{"field": "after", "fields": fields}]}, "payload": envelope("c", None, after)} if names else envelope("c", None, after)
+        ((event,), dead) = reader.events([message(value)])
+        assert not len(dead)
+        return event.row
+
+    assert read({"at": micros, "day": days, "much": "-1.25", "k": 1}) == expected
+    assert read({"at": "2026-01-01T12:00:00.001Z", "day": "2026-01-01", "much": -1.25, "k": 1}) == expected
+    scaled = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}}
+    for name, at in (("io.debezium.time.Timestamp", micros // 1000), ("io.debezium.time.MicroTimestamp", micros), ("io.debezium.time.NanoTimestamp", micros * 1000)):
+        assert read({"at": at, "day": days, "much": packed, "k": 1}, at={"name": name}, day={"name": "io.debezium.time.Date"}, much=scaled) == expected
+
+
+ROUNDS: list[list[Any]] = [
+    [envelope("r", None, {"code": "a", "rate": 1.5}), envelope("r", None, {"code": "b", "rate": 2})],
+    [envelope("u", None, {"code": "a", "rate": 3}), wrapped(envelope("d", {"code": "b", "rate": 2})), envelope("u", None, {"code": "a", "rate": 4})],
+    [envelope("c", None, {"code": "c", "rate": None}), envelope("d", {"code": "c"}), envelope("c", None, {"code": "b", "rate": 9})],
+    [envelope("u", {"code": "b", "rate": 9}, {"code": "c", "rate": 9})],
+    [envelope("u", None, {"code": "c", "rate": 9}), envelope("u", None, {"code": "c", "rate": 9})],
+]
+STATEMENTS = [
+    "INSERT INTO rates VALUES ('a', 1.5), ('b', 2)", "UPDATE rates SET rate = 4 WHERE code = 'a'; DELETE FROM rates WHERE code = 'b'",
+    "INSERT INTO rates VALUES ('b', 9)", "UPDATE rates SET code = 'c' WHERE code = 'b'", "UPDATE rates SET rate = rate",
+]
+
+
+def write(folder: Path, number: int) -> None:
+    (folder / "feed").mkdir(exist_ok=True)
+    file = folder / "feed" / f"{number:03d}.json"
+    file.write_text("".join(json.dumps(value) + "\n" for value in ROUNDS[number]))
+    os.utime(file, (1_000_000 + number, 1_000_000 + number))
+
+
+def table(columns: str = COLUMNS, **options: str) -> str:
+    listed = ", ".join(f"{key} = '{value}'" for key, value in {"format": "debezium", "path": "feed", "every": "1 HOUR", **options}.items() if value)
+    return f"CREATE TABLE rates ({columns}) WITH ({listed});"
+
+
+def test_it_is_as_if_statements_had_changed_it(tmp_path: Path) -> None:
+    (tmp_path / "feed").mkdir()
+    with sash.connect(base=tmp_path, history="all") as db, sash.connect(history="all") as said:
+        db.execute(STREAM.format(source="") + table() + VIEWS)
+        said.execute(STREAM.format(source="") + "CREATE TABLE rates (code STRING, rate DOUBLE);" + VIEWS)
+        for n, statement in enumerate(STATEMENTS):
+            for one in (db, said):
+                one.push("s", [(second(n), code, n) for code in ("a", "b", "c")])
+            write(tmp_path, n)
+            db.drain()
+            said.execute(statement)
+            assert db.view("priced").to_arrow().equals(said.view("priced").to_arrow())
+            assert sorted(held(db.view("alone"))) == sorted(held(said.view("alone")))
+        for one in (db, said):
+            one.end()
+        assert db.changes("priced").equals(said.changes("priced")) and len(db.changes("priced")) > 10  # type: ignore[arg-type]
+        (tmp_path / "feed" / "late.json").write_text("{}\nno\n" + json.dumps(envelope("c", None, {"code": "z", "rate": "?"})))
+        db.drain()
+        assert [letter["row"] for letter in db.dead("rates").to_pylist()] == [1, 2, 3]
+        os.utime(tmp_path / "feed" / "000.json", (2**31, 2**31))
+        with pytest.raises(SashError, match="have come or gone among those that have been read"):
+            db.drain()
+
+
+@pytest.mark.parametrize(("columns", "options", "told"), [
+    ("code STRING, rate DOUBLE", {}, 'table "rates" needs a key'), ("code STRING, PRIMARY KEY (x)", {}, 'unknown column "x" in PRIMARY KEY'),
+    (COLUMNS, {"path": ""}, 'table "rates" needs a topic or a path'), (COLUMNS, {"topic": "t"}, 'table "rates" needs a topic or a path'),
+    (COLUMNS, {"path": "", "topic": "t"}, "needs servers"), (COLUMNS, {"key": "code"}, "the key is given twice"), (COLUMNS, {"sign": "op"}, 'has no option "sign"'),
+    (COLUMNS, {"format": "csv"}, "PRIMARY KEY is not supported"), (COLUMNS, {"format": ""}, "PRIMARY KEY is not supported"),
+    (COLUMNS, {"path": "nowhere"}, 'there is no "nowhere"'),
+])  # fmt: skip
+def test_what_cannot_be_is_refused(tmp_path: Path, columns: str, options: dict[str, str], told: str) -> None:
+    (tmp_path / "feed").mkdir()
+    with sash.connect(base=tmp_path) as db:
+        with pytest.raises(SashError) as failure:
+            db.execute(table(columns, **options))
+        assert told in str(failure.value)
+        db.execute(table("code STRING, at BIGINT, rate DOUBLE, PRIMARY KEY (code, at)"))
+        assert db.catalog.streams["rates"].key == (0, 1)
+
+
+def job(folder: Path, monkeypatch: pytest.MonkeyPatch, declared: str) -> SparkDatabase:
+    return connected(monkeypatch, folder, STREAM.format(source=" WITH (format = 'csv', path = 'in')") + declared + VIEWS, flush=False)
+
+
+def test_a_job_on_spark_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read is on record with what it changed: files that are gone since then are not missed."""
+    put(tmp_path, 0, 5)
+    write(tmp_path, 0)
+    db = job(tmp_path, monkeypatch, table())
+    db.start()
+    db.drain()
+    assert sorted(held(db.view("alone"))) == [("a", 1.5), ("b", 2.0)]
+    put(tmp_path, 5, 5)
+    write(tmp_path, 1)
+    db.drain()
+    db.stop()
+    before = changelog(db, "priced")
+    write(tmp_path, 2)  # while nobody looks
+    (tmp_path / "feed" / "003.json").write_text('{"op": "x"}\n')
+    os.utime(tmp_path / "feed" / "003.json", (1_000_002, 1_000_003))
+    again = job(tmp_path, monkeypatch, table())
+    with pytest.warns(SourceWarning, match=r'1 messages of table "rates" cannot be read; the first, .*003.json 1: op \'x\' is unknown'):
+        again.start()
+    assert changelog(again, "priced").equals(before)
+    assert again._running().versions.followed_to("rates")["files"] == 4
+    put(tmp_path, 10, 5)
+    again.drain()
+    assert sorted(held(again.view("alone"))) == [("a", 4.0), ("b", 9.0)]
+    again.close()
+
+
+def test_positions_outlive_the_folding_of_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sash.spark import folding
+
+    monkeypatch.setattr(folding, "LEAST", 1)
+    put(tmp_path, 0, 5)
+    write(tmp_path, 0)
+    db = job(tmp_path, monkeypatch, table())
+    db.start()
+    for number in (1, 2, 3):
+        put(tmp_path, 5 * number, 5)
+        write(tmp_path, number)
+        db.drain()
+    host = db._running()
+    known = host.versions.followed_to("rates")
+    folding.fold(host.versions.checkpoint, 2)
+    assert folding.Folded.read(host.versions.checkpoint).followed["rates"]["files"] < known["files"]
+    assert host.versions.followed_to("rates") == known and known["files"] == 4
+    db.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with broker(tmp_path_factory.mktemp("kafka")) as running:
+        yield running.address
+
+
+@pytest.mark.spark  # a broker is a JVM
+def test_a_topic_of_kafka(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys in several partitions, with tombstones; on both hosts, and over a restart."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    topic = f"t-{uuid.uuid4().hex[:12]}"
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic(topic, 3, 1)])[topic].result(20)
+    producer = Producer({"bootstrap.servers": address})
+
+    def send(number: int) -> None:
+        for value in ROUNDS[number] if number < len(ROUNDS) else [None]:
+            said = {} if value is None else value.get("payload", value)
+            key = {"code": ((said.get("after") or said.get("before") or {"code": "c"})["code"])}
+            # One that has another key afterwards is two messages, as Debezium sends them.
+            if said.get("op") == "u" and said["before"] is not None and said["before"]["code"] != key["code"]:
+                old = {"code": said["before"]["code"]}
+                producer.produce(topic, json.dumps(envelope("d", said["before"])).encode(), json.dumps(old).encode())
+                producer.produce(topic, None, json.dumps(old).encode())
+                value = envelope("c", None, said["after"])
+            producer.produce(topic, None if value is None else json.dumps(value).encode(), json.dumps(wrapped(key) if number % 2 else key).encode())
+        producer.flush(20)
+
+    declared = table(path="", servers=address, topic=topic)
+    expected = [[("a", 1.5), ("b", 2.0)], [("a", 4.0)], [("a", 4.0), ("b", 9.0)], [("a", 4.0), ("c", 9.0)], [("a", 4.0), ("c", 9.0)], [("a", 4.0)]]
+    put(tmp_path, 0, 5)
+    on_spark = None
+    with sash.connect() as db:
+        db.execute(STREAM.format(source="") + declared + VIEWS)
+        for number, rows in enumerate(expected):
+            send(number)
+            db.drain()
+            assert sorted(held(db.view("alone"))) == rows
+            if on_spark is None:
+                on_spark = job(tmp_path, monkeypatch, declared)
+                on_spark.start()
+            put(tmp_path, 5 * number + 5, 5)
+            on_spark.drain()
+            assert sorted(held(on_spark.view("alone"))) == rows
+            if number % 2:
+                on_spark.stop()
+                on_spark = None
+    if on_spark is not None:
+        on_spark.close()
+    with sash.connect() as db, pytest.raises(SashError, match="cannot be read"):
+        db.execute(table(path="", servers=address, topic="nothing-of-the-kind"))

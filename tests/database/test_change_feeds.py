@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -148,6 +149,26 @@ def test_it_is_as_if_statements_had_changed_it(tmp_path: Path) -> None:
         os.utime(tmp_path / "feed" / "000.json", (2**31, 2**31))
         with pytest.raises(SashError, match="have come or gone among those that have been read"):
             db.drain()
+
+
+def test_threads_that_look_and_declare(tmp_path: Path) -> None:
+    """Who looks waits for the turn of who declares, and not the other way round."""
+    (tmp_path / "feed").mkdir()
+    write(tmp_path, 0)
+    stop = threading.Event()
+    with sash.connect(base=tmp_path) as db:
+        db.execute(table(every="1 MILLISECONDS") + VIEWS.split(";")[1])
+        polling = [threading.Thread(target=lambda: [db.poll() for _ in iter(stop.is_set, True)]) for _ in range(2)]
+        for thread in polling:
+            thread.start()
+        for n in range(30):
+            db.execute(table(every="1 MILLISECONDS").replace("rates", f"other_{n}"))
+            db.execute(f"DROP TABLE other_{n}") if n % 2 else None
+        stop.set()
+        for thread in polling:
+            thread.join(30)
+            assert not thread.is_alive()
+        assert sorted(held(db.query("SELECT * FROM other_28"))) == [("a", 1.5), ("b", 2.0)]
 
 
 @pytest.mark.parametrize(("columns", "options", "told"), [

@@ -351,10 +351,12 @@ class EmbeddedDatabase(Database):
             gone.runner.stop(wait=False)  # it may wait for a turn, and this is one
 
     def _follow_declared(self) -> None:
-        self.following.look(only_due=True)
+        self.following.look_at_new()
 
     @in_turn
     def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
+        if self.catalog.streams.get(spec.name.lower()) != spec:
+            return  # it was dropped meanwhile
         change = follower.change(self._table(spec), fetched)
         if change.rows.num_rows or change.dead.num_rows:
             self._take(spec, change.rows, change.dead)

@@ -12,7 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -153,6 +153,7 @@ class Followed:
     looked: float | None = None
     is_placed: bool = False  # whether it is known how far the table has followed before
     is_failing: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)  # what was fetched is applied before somebody fetches again
 
 
 class Following:
@@ -161,7 +162,6 @@ class Following:
     def __init__(self, base: Path, apply: Callable[[StreamSpec, Follower, Any], None]) -> None:
         self._base, self._apply = base, apply
         self._tables: dict[str, Followed] = {}
-        self._lock = threading.Lock()  # one looks at a time: what was fetched is applied before somebody fetches again
         self._thread: threading.Thread | None = None
         self._is_wanted = threading.Event()
 
@@ -186,17 +186,26 @@ class Following:
     def look(self, *, only_due: bool = False) -> None:
         """Look at all tables, and apply what has changed; an error if one cannot be looked at."""
         for one in list(self._tables.values()):
-            self._look_at(one, only_due=only_due)
+            with one.lock:
+                self._look_at(one, only_due=only_due)
+
+    def look_at_new(self) -> None:
+        """The same for tables that nobody has looked at, by one who has the turn: whoever looks at one may wait for it."""
+        for one in list(self._tables.values()):
+            if one.looked is None and one.lock.acquire(blocking=False):
+                try:
+                    self._look_at(one, only_due=True)
+                finally:
+                    one.lock.release()
 
     def _look_at(self, one: Followed, *, only_due: bool) -> None:
-        with self._lock:
-            if only_due and one.looked is not None and time.monotonic() - one.looked < one.every:
-                return
-            try:
-                self._apply(one.spec, one.follower, one.follower.fetch())
-            finally:
-                one.looked = time.monotonic()
-            one.is_failing = False
+        if only_due and one.looked is not None and time.monotonic() - one.looked < one.every:
+            return
+        try:
+            self._apply(one.spec, one.follower, one.follower.fetch())
+        finally:
+            one.looked = time.monotonic()
+        one.is_failing = False
 
     def begin(self) -> None:
         """Look from now on, in a thread, as often as was asked for."""
@@ -221,7 +230,8 @@ class Following:
     def _look_patiently(self, one: Followed) -> None:
         """A table that cannot be looked at stays as it is; it is told once, and tried again."""
         try:
-            self._look_at(one, only_due=True)
+            with one.lock:
+                self._look_at(one, only_due=True)
         except SashError as error:
             if not one.is_failing and self._is_wanted.is_set():
                 warnings.warn(f'table "{one.spec.name}" stays as it is: {error}', SourceWarning, stacklevel=2)

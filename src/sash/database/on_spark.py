@@ -583,6 +583,8 @@ class SparkDatabase(Database):
 
     @in_turn
     def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
+        if self.catalog.streams.get(spec.name.lower()) != spec:
+            return  # it was dropped meanwhile
         change = follower.change(self._table(spec), fetched)
         if change.dead.num_rows:
             where, row, reason = (change.dead.column(name)[0].as_py() for name in ("file", "row", "reason"))

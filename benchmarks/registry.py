@@ -32,6 +32,7 @@ BENCHMARKS = (
     Benchmark("queries", "benchmarks.queries", "queries that are added one by one while rows come, equal and different ones"),
     Benchmark("asking", "benchmarks.asking", "look-ups while rows flow in: in the process, over the wire, by indexes"),
     Benchmark("joins", "benchmarks.shared_joins", "joins over eight windows: together, apart, the largest alone, a bare loop"),
+    Benchmark("aggregates", "benchmarks.aggregates", "a thousand aggregates over windows that slide: together, each by itself"),
     Benchmark("windows", "benchmarks.windows", "the engine against bare loops over windows of growing size", in_suite=True),
     Benchmark("slides", "benchmarks.slides", "the engine against a bare loop over windows of growing slides", in_suite=True),
     Benchmark("graph", "benchmarks.graph", "schedules and time on demand: the experiments of the query graph's paper"),

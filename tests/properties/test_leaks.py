@@ -17,6 +17,7 @@ from sash.operators.expiry.kernels.expire import COUNT
 from sash.operators.group_by.groups import Groups
 from sash.operators.group_by.operator import GroupBy
 from sash.operators.operator import Operator
+from sash.operators.shared_groups.parts import Parts
 from sash.operators.shared_join.operator import SharedJoin
 from sash.plan.nodes import Aggregate, Plan, Scan, Sequence, Window, inputs
 from sash.runtime.graph import Graph
@@ -30,7 +31,7 @@ HOUR = timedelta(hours=1)
 STORES = ("sash.stores.", *(
     f"sash.operators.{name}" for name in (
         "windows.partitions", "windows.session", "expiry.calendar", "expiry.message_stores", "join.merging_log", "group_by.groups", "group_by.sliding_groups",
-        "distinct.store", "sequence.waiting", "over.scratch",
+        "shared_groups.parts", "distinct.store", "sequence.waiting", "over.scratch",
     )
 ))  # fmt: skip
 
@@ -99,6 +100,8 @@ def held(store: object, now: int) -> int:
         return store.alive(now)
     if isinstance(store, Groups):
         return store.live_groups + store.live_values
+    if isinstance(store, Parts):
+        return len(store) + store.live_groups
     if isinstance(store, Ranking):
         return len(store) + store.live_partitions
     return len(store)  # type: ignore[arg-type]

@@ -18,6 +18,8 @@ from test_random_queries import examples
 import sash
 from reopening import reopened
 from sash.database.queries import Queries
+from sash.operators.operator import Operator
+from sash.operators.shared_groups.operator import SharedGroups
 from sash.operators.shared_join.operator import SharedJoin
 from sash.plan.statistics import NOTHING_KNOWN
 from sash.planner.job import Job
@@ -33,8 +35,9 @@ COLUMNS = "(ts TIMESTAMP, k BIGINT, v BIGINT, x STRING) TIMESTAMP BY ts;"
 STREAMS = f"CREATE STREAM s {COLUMNS} CREATE STREAM r {COLUMNS}"
 LONGEST = 60
 KEEPERS = {
-    f"keeps_{name}": f"SELECT k, COUNT(*) AS n FROM {name} [RANGE {LONGEST} SECONDS] GROUP BY k" for name in ("s", "r")
-}
+    f"keeps_{stream}_{number}": f"SELECT {keys}, COUNT(*) AS n FROM {stream} [RANGE {LONGEST} SECONDS] GROUP BY {keys}"
+    for number, (stream, keys) in enumerate([("s", "k"), ("r", "k"), ("s", "x"), ("s", "x, k")])
+}  # shards remember rows by each of the keys that views want them by
 WINDOWS = (1, 2, 3, 10, 11, LONGEST)
 SELECTS = (
     "a.k, a.v, b.v AS w", "a.k, b.x", "a.x, b.x AS y, b.k", "a.k, a.ts, b.ts AS u", "a.k, a.v + b.v AS t", "DISTINCT a.k, b.x",
@@ -123,6 +126,7 @@ class Running:
 
     shards: int
     restarts: bool
+    expiry: Expiry = Expiry.AUTO
     changes: dict[str, Counter[str]] = field(default_factory=dict)
     shared: int = 0  # the most windows that were run together
 
@@ -156,7 +160,7 @@ class Running:
     def create(self, name: str, sql: str) -> None:
         self.db.execute(f"CREATE MATERIALIZED VIEW {name} AS {sql}")
         view = self.queries.place(
-            self.db.catalog.views[name], self.shards, Expiry.AUTO, NOTHING_KNOWN, self.moment, remembers=True
+            self.db.catalog.views[name], self.shards, self.expiry, NOTHING_KNOWN, self.moment, remembers=True
         )
         assert view.level == 1
         self.queries.add(view, self.db.catalog.views[name].plan)
@@ -174,9 +178,7 @@ class Running:
             self.running = [Shard(self.job, 1, number, arena) for number, arena in enumerate(self.arenas)]
         for number, shard in enumerate(self.running):
             self.hear(shard.step([packet for packet in packets if (packet.level, packet.shard) == (1, number)]))
-            operators = (node.operator for node in shard.graph.nodes)
-            taps = [len(one._taps) for one in operators if isinstance(one, SharedJoin) and one._together is not None]
-            self.shared = max([self.shared, *taps])
+            self.shared = max([self.shared, *(windows_of(node.operator) for node in shard.graph.nodes)])
 
     def hear(self, packets: list[Packet]) -> None:
         for packet in packets:
@@ -186,11 +188,18 @@ class Running:
                         self.changes[name][repr((change.ts, change.row))] += change.op
 
 
-def check(story: Story) -> int:
+def windows_of(operator: Operator | None) -> int:
+    """How many windows an operator runs together."""
+    if isinstance(operator, SharedJoin):
+        return len(operator._taps) if operator._together is not None else 0
+    return len(operator._taps) if isinstance(operator, SharedGroups) else 0
+
+
+def check(story: Story, alone_by: Expiry = Expiry.AUTO) -> int:
     """How many windows ran together at most."""
     whole = Running(story.shards, story.restarts).play(story)
     for name in whole.changes.keys() - KEEPERS.keys():
-        alone = Running(story.shards, story.restarts).play(story.of(name))
+        alone = Running(story.shards, story.restarts, alone_by).play(story.of(name))
         for changes in (whole.changes[name], alone.changes[name]):
             for change in [change for change, op in changes.items() if not op]:
                 del changes[change]

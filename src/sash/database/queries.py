@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
+from sash.operators.shared_groups.spec import SharedGroupsSpec
 from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.plan.nodes import Plan
@@ -118,18 +119,19 @@ class Queries:
         for part in running_parts(running):
             others = self.sharers(part, name)
             if others:
-                title = self._shared_join(part) if isinstance(part, SharedJoinSpec) else part.title
+                title = self._summary(part) if isinstance(part, SharedJoinSpec | SharedGroupsSpec) else part.title
                 lines.append(f"{title}  with: {_few(others)}")
         return "\n".join(["shared", *lines]) if lines else ""
 
-    def _shared_join(self, join: SharedJoinSpec) -> str:
-        """How many windows run in a join, and for how many queries."""
-        users = self._users[join]
-        return join.summary((part for name in users for part in parts(self.views[name].spec) if part.shared is join), len(users))
+    def _summary(self, shared: SharedJoinSpec | SharedGroupsSpec) -> str:
+        """How many windows run in a join, or over the same groups, and for how many queries."""
+        users = self._users[shared]
+        taps = {part: None for name in users for part in parts(self.views[name].spec) if part.shared is shared}
+        return shared.summary(taps, len(users))
 
-    def _shared_joins(self, name: str) -> str:
-        joins = [part for part in running_parts(self.views[name].spec) if isinstance(part, SharedJoinSpec)]
-        return "; ".join(self._shared_join(join) for join in joins if self.sharers(join, name))
+    def _summaries(self, name: str, kind: type[SharedJoinSpec] | type[SharedGroupsSpec]) -> str:
+        found = [part for part in running_parts(self.views[name].spec) if isinstance(part, kind)]
+        return "; ".join(self._summary(part) for part in found if self.sharers(part, name))
 
     def table(self, catalog: Catalog, complete_since: Callable[[str], datetime | None]) -> pa.Table:
         """SHOW QUERIES."""
@@ -148,7 +150,8 @@ class Queries:
                 "operators": pa.array([len(operators[name]) for name in names], pa.int64()),
                 "own": pa.array([alone[name] for name in names], pa.int64()),
                 "shared_with": pa.array([_few(sorted(shared[name])) for name in names], pa.string()),
-                "shared_joins": pa.array([self._shared_joins(name) for name in names], pa.string()),
+                "shared_joins": pa.array([self._summaries(name, SharedJoinSpec) for name in names], pa.string()),
+                "shared_groups": pa.array([self._summaries(name, SharedGroupsSpec) for name in names], pa.string()),
                 "query": pa.array([_text(catalog, name) for name in names], pa.string()),
             }
         )

@@ -47,7 +47,7 @@ def canonical_double(bits: int) -> int:
 
 
 @inlined
-def _add_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: int) -> None:
+def add_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: int) -> None:
     total = cells[group, cell] + low
     carry = int(total ^ SIGN < low ^ SIGN)  # compared without sign
     cells[group, cell] = total
@@ -60,7 +60,7 @@ def _add_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: 
 
 
 @inlined
-def _take_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: int) -> None:
+def take_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high: int) -> None:
     rest = cells[group, cell] - low
     borrow = int(cells[group, cell] ^ SIGN < low ^ SIGN)
     cells[group, cell] = rest
@@ -74,9 +74,9 @@ def _take_192(cells: Int64s, group: int, cell: int, low: int, middle: int, high:
 def add_exact(cells: Int64s, group: int, cell: int, low: int, middle: int, weight: int) -> None:
     """Add weight times a number of 128 bits."""
     if weight == 1:
-        _add_192(cells, group, cell, low, middle, middle >> 63)
+        add_192(cells, group, cell, low, middle, middle >> 63)
     elif weight == -1:
-        _take_192(cells, group, cell, low, middle, middle >> 63)
+        take_192(cells, group, cell, low, middle, middle >> 63)
     else:
         _add_multiple(cells, group, cell, low, middle, weight)
 
@@ -91,7 +91,7 @@ def _add_multiple(cells: Int64s, group: int, cell: int, low: int, middle: int, w
         high = ~high + int(low == 0 and middle == 0)
     while True:
         if weight & 1:
-            _add_192(cells, group, cell, low, middle, high)
+            add_192(cells, group, cell, low, middle, high)
         weight >>= 1
         if weight == 0:
             break

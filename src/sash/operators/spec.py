@@ -156,6 +156,11 @@ class Spec(metaclass=SpecClass):
         return None
 
     @property
+    def without_slides(self) -> tuple[Spec, int, int] | None:
+        """Of rows that a window holds which jumps by time: the same rows as they come, without it, its size and its slide."""
+        return None
+
+    @property
     def jump(self) -> int:
         """Of a window that moves by rows of a stream: how many of them it moves at a time."""
         return 1
@@ -330,6 +335,13 @@ class RowByRow(FollowsInput, UnarySpec):
     @cached_property
     def without_window(self) -> Spec | None:
         return None if self.input.without_window is None else replace(self, input=self.input.without_window)
+
+    @cached_property
+    def without_slides(self) -> tuple[Spec, int, int] | None:
+        if self.input.without_slides is None:
+            return None
+        rows, size, slide = self.input.without_slides
+        return replace(self, input=rows), size, slide
 
 
 @dataclass(frozen=True)

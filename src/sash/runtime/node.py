@@ -58,8 +58,8 @@ class Node:
     is_handed_rows: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        # One that shows time may take less than there is.
-        self.is_handed_rows = len(self.arcs) == 1 and not self.spec.shows_time
+        # One that shows time may take less than there is; of one with taps, what came out of them is still to be handed on.
+        self.is_handed_rows = len(self.arcs) == 1 and not self.spec.shows_time and not isinstance(self.operator, ManyOutputs)
 
     @property
     def needs_only_rows(self) -> bool:

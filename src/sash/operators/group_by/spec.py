@@ -13,11 +13,13 @@ from sash.operators.distinct.spec import DistinctSpec
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.project.spec import ProjectSpec
+from sash.operators.shared_groups.spec import Grouped, SharedGroupsSpec, pays, slice_width
 from sash.operators.spec import Spec, UnarySpec, parts
 from sash.plan.aggregates import AggregateCall, Kept
+from sash.plan.expression_text import duration_text
 from sash.plan.patterns import Pattern
 from sash.scalar.nodes import Column
-from sash.schema import Field, Schema
+from sash.schema import SECOND, Field, Schema
 
 if TYPE_CHECKING:
     from sash.operators.operator import Operator, OperatorContext
@@ -36,7 +38,6 @@ class GroupBySpec(UnarySpec):
     streams: tuple[str, ...] = ()  # without keys: the one row is there from the first row of any of these on
 
     leaves_in_order = False  # whether rows leave in the order they came
-    keeps = "one line per group"
     lifetime = None
     all_leave = False
     lookback = NO_LOOKBACK
@@ -52,6 +53,10 @@ class GroupBySpec(UnarySpec):
     def pattern(self) -> Pattern:
         """A group that changes takes its last row back; DISTINCT shows a row that never leaves for good."""
         return Pattern.STRICT if self.calls else self.input.pattern
+
+    @property
+    def keeps(self) -> str:
+        return f"one line per group{self._why_alone}"
 
     @property
     def key_columns(self) -> int:
@@ -73,6 +78,22 @@ class GroupBySpec(UnarySpec):
             return self._in_order(rows) if rows.pattern is Pattern.WEAKEST else self
         return self._youngest(rows) if self.keys else self
 
+    @property
+    def _why_alone(self) -> str:
+        """Over a window that jumps by time: why others do not share what it adds up (`SlicedGroupBySpec`)."""
+        from sash.operators.group_by.tables import group_tables
+
+        rows = self.input.expiring or self.input
+        if rows.without_slides is None or not self.calls:
+            return ""
+        if not self.keys:
+            return "; not in slices: it has no GROUP BY"
+        if not pays(width := slice_width(rows.without_slides[2])):
+            return f"; not in slices: {duration_text(width)} is too short for one"
+        keys = self.names[: len(self.keys)]
+        alone = [call for call in self.calls if not group_tables(GroupBySpec(rows, self.keys, (call,), (*keys, ""))).is_sliding]
+        return f"; not in slices: {', '.join(_call_text(call, rows) for call in alone)}" if alone else ""
+
     def _in_order(self, rows: Spec) -> Spec:
         """Counts and sums by key of a window are told directly what leaves; MIN and MAX need not be told which row it is."""
         from sash.operators.group_by.tables import group_tables
@@ -81,7 +102,8 @@ class GroupBySpec(UnarySpec):
         if has_extremes and not rows.all_leave:
             return self
         if self.keys and group_tables(self).is_sliding:
-            return SlidingGroupBySpec(rows, self.keys, self.calls, self.names)
+            is_sliced = rows.without_slides is not None and pays(slice_width(rows.without_slides[2]))
+            return (SlicedGroupBySpec if is_sliced else SlidingGroupBySpec)(rows, self.keys, self.calls, self.names)
         return OrderedGroupBySpec(self.input, self.keys, self.calls, self.names, self.streams) if has_extremes else self
 
     def _youngest(self, rows: Spec) -> Spec:
@@ -113,12 +135,20 @@ class GroupBySpec(UnarySpec):
         return GroupBy(self, context)
 
 
+def _call_text(call: AggregateCall, rows: Spec) -> str:
+    arguments = ", ".join(rows.schema.names[column] for column in call.columns)
+    return f"{call.function.value.upper()}({'DISTINCT ' if call.is_distinct else ''}{arguments})"
+
+
 @dataclass(frozen=True)
 class OrderedGroupBySpec(GroupBySpec):
     """Groups of signed changes whose rows leave in the order they came: a least value needs no values that leave before it."""
 
     leaves_in_order = True
-    keeps = "one line per group, deques of values that may be shown"
+
+    @property
+    def keeps(self) -> str:
+        return f"one line per group, deques of values that may be shown{self._why_alone}"
 
     def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
         (rows,) = inputs
@@ -130,8 +160,11 @@ class SlidingGroupBySpec(GroupBySpec):
     """Groups of rows that carry their expiry and leave in the order they came: counts, sums, extreme numbers by key."""
 
     leaves_in_order = True
-    keeps = "one line per group, ring of what live rows added"
     pattern = Pattern.STRICT
+
+    @property
+    def keeps(self) -> str:
+        return f"one line per group, ring of what live rows added{self._why_alone}"
 
     def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
         (rows,) = inputs
@@ -141,3 +174,57 @@ class SlidingGroupBySpec(GroupBySpec):
         from sash.operators.group_by.sliding_sums import SlidingSums
 
         return SlidingSums(self, context)
+
+
+@dataclass(frozen=True)
+class SlicedGroupBySpec(SlidingGroupBySpec):
+    """The same over a window that jumps by time: a tap of the groups of the rows that it reads, added up in slices."""
+
+    keeps = "one line per group; with others, what groups added in slices"
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return (self.shared,)
+
+    @property
+    def made_of(self) -> tuple[Spec, ...]:
+        return (self.input,)
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Its size and its slide."""
+        _, size, slide = self._without_slides
+        return size, slide
+
+    @cached_property
+    def shared(self) -> SharedGroupsSpec:
+        grouped = self._grouped
+        return SharedGroupsSpec(grouped.rows, grouped.keys, slice_width(self.window[1]))
+
+    @cached_property
+    def below_window(self) -> SlidingGroupBySpec:
+        """The same groups of the rows that all taps read."""
+        grouped = self._grouped
+        return SlidingGroupBySpec(grouped.rows, grouped.keys, grouped.calls, self.names)
+
+    @property
+    def _grouped(self) -> Grouped:
+        return Grouped(self._without_slides[0], self.keys, self.calls).over_all_columns()
+
+    @property
+    def _without_slides(self) -> tuple[Spec, int, int]:
+        assert self.input.without_slides is not None, "it is planned over a window that jumps by time"
+        return self.input.without_slides
+
+    def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
+        """A row is added once; a slice comes and leaves with a part for every group that has a row in it."""
+        (rows,) = inputs
+        size, slide = self.window
+        groups = min(output.rows, rows.estimate.rate * slice_width(slide) / SECOND)
+        parts_a_second = groups * SECOND / slice_width(slide)
+        return Cost((rows.estimate.rate + 2 * parts_a_second) * GROUP, parts_a_second * (size + slide) / SECOND)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.many_outputs import Tap
+
+        return Tap(self.layout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sash.deltas import MASK_BITS, Int64s
+from sash.deltas import MASK_BITS, Int64s, Layout
 from sash.errors import SashError
 from sash.interned import remembered
 from sash.kernels.bundles import Bundle
@@ -72,6 +72,14 @@ def group_tables(spec: GroupBySpec) -> GroupTables:
     return _TableBuilder(spec).build()
 
 
+def key_tables(input_: Layout, output: Layout, keys: Sequence[int]) -> GroupTables:
+    """Of groups that aggregate nothing."""
+    feeds, calls, sets = (_table([], columns) for columns in (words.FEED_COLUMNS, words.CALL_POWERS, words.SET_COLUMNS))
+    lines = _table(_key_lines(input_, output, keys), words.KEY_COLUMNS)
+    separators = np.zeros(0, np.uint8)
+    return GroupTables(lines, _key_bits(output, len(keys)), feeds, calls, sets, separators, words.FIRST_CELL, 0)
+
+
 class _TableBuilder:
     def __init__(self, spec: GroupBySpec) -> None:
         self.spec = spec
@@ -90,25 +98,11 @@ class _TableBuilder:
         columns = max(words.CALL_POWERS, *map(len, calls), 0)
         feeds = sorted(self.feeds, key=lambda feed: feed[words.FEED_SET] >= 0)
         return GroupTables(
-            _table(self._keys(), words.KEY_COLUMNS), self._key_bits(), _table(feeds, words.FEED_COLUMNS),
+            _table(_key_lines(self.input, self.output, self.spec.keys), words.KEY_COLUMNS),
+            _key_bits(self.output, len(self.spec.keys)), _table(feeds, words.FEED_COLUMNS),
             _table([line + [0] * (columns - len(line)) for line in calls], columns), _table(self.sets, words.SET_COLUMNS),
             np.frombuffer(self.separators, np.uint8), self.cells, self.ranges,
         )
-
-    def _keys(self) -> list[list[int]]:
-        lines = []
-        for place, key in enumerate(self.spec.keys):
-            type_ = self.input.schema.types[key]
-            nulls = [*self.input.mask(key), *self.output.mask(place)]
-            for lane in range(type_.lanes):
-                lines.append([self.input.lanes[key] + lane, int(type_.kind is Kind.DOUBLE), *nulls])
-        return lines
-
-    def _key_bits(self) -> Int64s:
-        bits = np.zeros(self.output.width - self.output.values, np.int64)
-        for place in range(len(self.spec.keys)):
-            bits[place // MASK_BITS] |= 1 << place % MASK_BITS
-        return bits
 
     def _call(self, place: int, call: AggregateCall) -> list[int]:
         column = len(self.spec.keys) + place
@@ -232,6 +226,23 @@ MAKERS: dict[Function, Callable[[_TableBuilder, AggregateCall, int, Type], Made]
     **dict.fromkeys(BITS, _TableBuilder.bits),
     **dict.fromkeys((Function.COUNT, Function.SUM, Function.AVG, Function.BOOL_AND, Function.BOOL_OR), _TableBuilder.sum),
 }
+
+
+def _key_lines(input_: Layout, output: Layout, keys: Sequence[int]) -> list[list[int]]:
+    lines = []
+    for place, key in enumerate(keys):
+        type_ = input_.schema.types[key]
+        nulls = [*input_.mask(key), *output.mask(place)]
+        for lane in range(type_.lanes):
+            lines.append([input_.lanes[key] + lane, int(type_.kind is Kind.DOUBLE), *nulls])
+    return lines
+
+
+def _key_bits(output: Layout, keys: int) -> Int64s:
+    bits = np.zeros(output.width - output.values, np.int64)
+    for place in range(keys):
+        bits[place // MASK_BITS] |= 1 << place % MASK_BITS
+    return bits
 
 
 def _sum_kind(function: Function, type_: Type) -> int:

@@ -81,6 +81,10 @@ class JumpingWindowSpec(UnarySpec):
     def lookback(self) -> Lookback:
         return Lookback(self.size + self.slide)
 
+    @property
+    def without_slides(self) -> tuple[Spec, int, int]:
+        return self.input, self.size, self.slide
+
     def estimate(self, *inputs: Estimate) -> Estimate:
         return _alive(inputs[0], self.size)
 

@@ -110,7 +110,7 @@ def slide_sums(
         while head < tail and ring[head & mask, EXPIRY] <= moment:
             prefetch(lines, ring[(head + NEAR) & mask, GROUP])
             group = ring[head & mask, GROUP]
-            touched = _touch(group, touched, lines)
+            touched = touch(group, touched, lines)
             _add(ring, head & mask, -ring[head & mask, WEIGHT], group, feeds, lines)
             if len(sets):
                 leave_deques(head, group, feeds, sets, ring, lines)
@@ -119,8 +119,8 @@ def slide_sums(
             _look_ahead(tags, i, table, lines)
             if len(sets) and i + NEXT < len(tags):
                 ask_last_rows(table[tags[i + NEXT] & len(table) - 1] & HALF, sets, ring, lines)
-            group, entry = _find(rows, i, tags[i], keys, row_at, registers, table, lines), tail & mask
-            touched = _touch(group, touched, lines)
+            group, entry = find_group(rows, i, tags[i], keys, row_at, registers, table, lines), tail & mask
+            touched = touch(group, touched, lines)
             _enter(rows, i, group, expiry[i], weight[i], feeds, ring, entry)
             _add(ring, entry, weight[i], group, feeds, lines)
             if len(sets):
@@ -133,7 +133,7 @@ def slide_sums(
             lines[group, LINK] = 0
             n = _show_change(group, moment, row_at, sliding.facts, registers, lines, out, n)
             if lines[group, ROWS] == 0:
-                _forget(group, registers, table, lines)
+                forget_group(group, registers, table, lines)
         if are_several and n - begin > 1:
             crowded[crowds] = begin
             crowds += 1
@@ -157,7 +157,7 @@ def count_leaving(expiry: Int64s, now: int, registers: Int64s, ring: Int64s) -> 
 
 
 @inlined
-def _touch(group: int, touched: int, lines: Int64s) -> int:
+def touch(group: int, touched: int, lines: Int64s) -> int:
     """Enter a group into the list of those touched, whose first one is given; the answer is the first one then."""
     if lines[group, LINK]:
         return touched
@@ -196,7 +196,7 @@ def _has_key(rows: Int64s, i: int, keys: Int64s, row_at: int, lines: Int64s, gro
 
 
 @inlined
-def _find(
+def find_group(
     rows: Int64s, i: int, tag: int, keys: Int64s, row_at: int, registers: Int64s, table: Int64s, lines: Int64s
 ) -> int:
     """The group of a row, a new one if need be."""
@@ -222,7 +222,7 @@ def _find(
 
 
 @kernel
-def _forget(group: int, registers: Int64s, table: Int64s, lines: Int64s) -> None:
+def forget_group(group: int, registers: Int64s, table: Int64s, lines: Int64s) -> None:
     remove_entry(table, lines[group, TAG], group)
     for lane in range(lines.shape[1]):
         lines[group, lane] = 0
@@ -267,7 +267,7 @@ def _show_change(
         return n
     is_other = lines[group, SHOWN] == 0
     for call in range(len(facts.calls)):
-        is_other |= _renew(call, group, row_at, facts, registers, lines)
+        is_other |= renew_call(call, group, row_at, facts, registers, lines)
     if not is_other:
         return start
     lines[group, SHOWN] = 1
@@ -283,7 +283,7 @@ def _write(group: int, weight: int, now: int, row_at: int, lines: Int64s, out: S
 
 
 @inlined
-def _renew(call: int, group: int, row_at: int, facts: GroupFacts, registers: Int64s, lines: Int64s) -> bool:
+def renew_call(call: int, group: int, row_at: int, facts: GroupFacts, registers: Int64s, lines: Int64s) -> bool:
     """Bring the value of one aggregate in the shown row up to date; whether it changed."""
     calls = facts.calls
     kind, cell = calls[call, CALL_KIND], calls[call, CALL_CELL]

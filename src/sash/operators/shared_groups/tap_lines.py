@@ -1,0 +1,63 @@
+"""What a tap of shared groups remembers: a line for every group, with its cells and the row that it shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sash.deltas import Int64s
+from sash.interned import remembered
+from sash.kernels.bundles import PARTS, Bundle
+from sash.operators.group_by.tables import group_tables
+from sash.operators.net_changes import NetChanges
+from sash.operators.shared_groups import kernels as kernel
+from sash.operators.shared_groups.feeds import PartFeed, PartLayout, feeds_of
+from sash.stores.arena import Scope
+from sash.stores.interner import Interner
+
+if TYPE_CHECKING:
+    from sash.operators.group_by.spec import SlicedGroupBySpec
+
+FIRST_ROOM = 4
+
+
+class TapLines:
+    """Of one tap, in a scope of an arena."""
+
+    WORDS = PARTS * len(kernel.Tap._fields)  # of its record
+
+    def __init__(self, tap: SlicedGroupBySpec, scope: Scope, layout: PartLayout, interner: Interner) -> None:
+        self._tables, self._scope = group_tables(tap.below_window), scope
+        self.width, self.net = tap.layout.width, NetChanges(tap.layout, interner)
+        self.is_new = not scope.has("lines")
+        self._lines = scope.array("lines", (FIRST_ROOM, self._tables.cells + self.width))
+        shape = np.array([self._tables.cells, self.width, tap.layout.values], np.int64)
+        self._bundle = Bundle(kernel.Tap, self._tables.bundle(self.width), layout.tap_feeds(self._tables), self._lines, shape)
+
+    @staticmethod
+    def feeds(tap: SlicedGroupBySpec) -> list[PartFeed]:
+        """What it wants parts to add up."""
+        return _feeds(tap)
+
+    @property
+    def record(self) -> Int64s:
+        return self._bundle.record.ravel()
+
+    def reserve(self, groups: int) -> None:
+        """Have a line for all groups with a number below."""
+        if groups > len(self._lines):
+            self._lines = self._scope.resize("lines", 1 << (groups - 1).bit_length())
+            self._bundle.replace(lines=self._lines)
+
+    def read(self, layout: PartLayout) -> None:
+        """Parts have another layout from now on."""
+        self._bundle.replace(feeds=layout.tap_feeds(self._tables))
+
+    def drop(self) -> None:
+        self._scope.drop()
+
+
+@remembered
+def _feeds(tap: SlicedGroupBySpec) -> list[PartFeed]:
+    return feeds_of(group_tables(tap.below_window))

@@ -1,0 +1,126 @@
+"""Aggregates over windows of one stream that jump by time are added up once, in slices: what is shared, and what EXPLAIN says of it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from sash.database.embedded import EmbeddedDatabase
+from sash.operators.shared_groups.operator import SharedGroups
+from sash.operators.shared_groups.spec import slice_width
+from sash.schema import MICROSECOND, SECOND
+from sash.testing import Oracle
+from sash.testing.comparing import assert_same
+from sash.testing.tables import from_arrow
+
+STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v BIGINT, w BIGINT, x DOUBLE) TIMESTAMP BY ts;"
+VIEWS = {
+    "sums": "SELECT k, COUNT(*) AS n, SUM(v) AS t FROM s [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY k",
+    "extremes": "SELECT k, MAX(w) AS t, MIN(x) AS m, AVG(v) AS g FROM s [RANGE 6 SECONDS SLIDE 2 SECONDS] GROUP BY k",
+    "having": "SELECT k, MAX(v) AS t, COUNT(w) AS c FROM s [RANGE 30 SECONDS SLIDE 5 SECONDS] GROUP BY k HAVING COUNT(*) > 2",
+    "large": "SELECT k, SUM(v * 80000000000000000) AS t FROM s [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY k",
+    "other_keys": "SELECT k, v, COUNT(*) AS n FROM s [RANGE 3 SECONDS SLIDE 3 SECONDS] GROUP BY k, v",
+}
+Rows = list[tuple[object, ...]]
+
+
+def rows(seed: int, count: int = 300) -> Rows:
+    """Many at one instant, and gaps that are longer than all windows."""
+    chance, at, found = random.Random(seed), 0.0, list[tuple[object, ...]]()
+    for _ in range(count):
+        at += chance.choice([0, 0, 0.25, 0.5, 1, 3]) if chance.random() < 0.99 else 100
+        key, value = chance.choice(["a", "b", "c", None]), chance.choice([None, 1, -5, 7, 100])
+        found.append((at, key, value, chance.randrange(50), chance.choice([None, 0.5, -2.25, 8.0])))
+    return found
+
+
+def database(*names: str) -> EmbeddedDatabase:
+    db = EmbeddedDatabase()
+    db.execute(STREAM)
+    for name in names:
+        create(db, name)
+    return db
+
+
+def create(db: EmbeddedDatabase, name: str) -> None:
+    db.execute(f"CREATE MATERIALIZED VIEW {name} AS {VIEWS[name]}")
+
+
+def push(db: EmbeddedDatabase, some: Rows, size: int) -> None:
+    for start in range(0, len(some), size):
+        db.push("s", some[start : start + size])
+
+
+def shared(db: EmbeddedDatabase) -> list[SharedGroups]:
+    return [node.operator for node in db._running().graph.nodes if isinstance(node.operator, SharedGroups)]
+
+
+def check(db: EmbeddedDatabase, some: Rows, *names: str) -> None:
+    """Every view against the answer of DuckDB at every instant."""
+    db.end()
+    for name in names:
+        oracle = Oracle(f"{STREAM} CREATE MATERIALIZED VIEW {name} AS {VIEWS[name]};", {"s": some})
+        assert_same(oracle.changelog(name), from_arrow(db.changes(name)))
+
+
+@pytest.mark.parametrize("size", [1, 7, 300])
+def test_windows_and_aggregates_that_differ_share_their_slices(size: int) -> None:
+    db, some = database(*VIEWS), rows(size)
+    push(db, some, size)
+    assert sorted(len(one._taps) for one in shared(db)) == [1, 1, 3]  # an expression is read by itself, and so are other keys
+    check(db, some, *VIEWS)
+
+
+@pytest.mark.parametrize("late", ["sums", "extremes", "having"])
+def test_one_that_comes_later_joins_in(late: str) -> None:
+    """It may want other columns, and a longer window: slices come back from rows that are in memory for another view."""
+    others = [name for name in ("sums", "extremes", "having") if name != late]
+    db, alone, some = database(*others), database(late), rows(5)
+    db.execute("CREATE MATERIALIZED VIEW keeps AS SELECT COUNT(*) AS n FROM s [RANGE 5 MINUTES]")
+    push(db, some[:150], 10)
+    create(db, late)
+    push(alone, some[:150], 10)
+    assert len(shared(db)) == 1
+    for start in range(150, 300, 10):
+        push(db, some[start : start + 10], 10)
+        push(alone, some[start : start + 10], 10)
+        assert db.view(late).to_arrow().equals(alone.view(late).to_arrow())
+    check(db, some, *others)
+
+
+def test_the_last_one_that_goes_takes_all_with_it() -> None:
+    db, some = database("sums", "extremes"), rows(6)
+    push(db, some[:100], 10)
+    for name in ("extremes", "sums"):
+        db.execute(f"DROP VIEW {name}")
+        assert len(shared(db)) == (name == "extremes")
+    create(db, "having")
+    push(db, some[100:], 10)
+    db.end()
+    assert len(db.changes("having"))
+
+
+def test_slices_are_as_long_as_a_usual_span_that_divides_the_slide() -> None:
+    spans = {1.5: 0.1, 1: 1, 5: 1, 20: 10, 60: 60, 90: 10, 600: 600, 3600: 3600, 7200: 3600, 1.001: 1.001}
+    found = {seconds: slice_width(round(seconds * SECOND)) / SECOND for seconds in spans}
+    assert found == spans
+    assert slice_width(7 * MICROSECOND) == 1 * MICROSECOND
+
+
+def test_explain_says_what_is_shared_with_whom() -> None:
+    db = database("sums", "extremes")
+    text = "groups of s by k in slices of 1 SECOND: 2 windows of 6 to 10 s, 2 queries"
+    (line,) = [line for line in db.explain("sums").splitlines() if line.startswith("groups of s")]
+    assert line == f"{text}  with: extremes"
+    assert [one["shared_groups"] for one in db.execute("SHOW QUERIES").to_pylist()] == [text, text]
+
+
+def test_explain_says_why_something_is_not_in_slices() -> None:
+    db, window = database("sums"), "FROM s [RANGE 6 SECONDS SLIDE 2 SECONDS]"
+    assert "not in slices: SUM(x)" in db.explain(f"SELECT k, COUNT(*) AS n, SUM(x) AS t {window} GROUP BY k")
+    assert "not in slices: it has no GROUP BY" in db.explain(f"SELECT COUNT(*) AS n {window}")
+    short = "SELECT k, COUNT(*) AS n FROM s [RANGE 1 SECOND SLIDE 20 MILLISECONDS] GROUP BY k"
+    assert "not in slices: 10 MILLISECONDS is too short for one" in db.explain(short)
+    assert "not in slices" not in db.explain(VIEWS["sums"])
+    assert "not in slices" not in db.explain("SELECT k, SUM(x) AS t FROM s [RANGE 6 SECONDS] GROUP BY k")

@@ -10,7 +10,7 @@ those that run already a second set works aside and is thrown away: it gives the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from sash.deltas import Delta
@@ -54,7 +54,7 @@ class Filled:
 
 
 def back_fill(
-    specs: Sequence[Spec], known: set[Spec], arena: Arena, interner: Interner, feeds: Mapping[PortSpec, Feed],
+    specs: Sequence[Spec], known: Set[Spec], arena: Arena, interner: Interner, feeds: Mapping[PortSpec, Feed],
     begins: Mapping[str, int | None], *, is_first_shard: bool,
 ) -> Filled:
     """Bring the state of new specs to where the running ones are."""
@@ -69,7 +69,7 @@ def back_fill(
         aside.close()
 
 
-def _waiting(graph: Graph, known: set[Spec], arena: Arena) -> Iterator[Waiting]:
+def _waiting(graph: Graph, known: Set[Spec], arena: Arena) -> Iterator[Waiting]:
     """What lies before new operators, in buffers that are about to be thrown away."""
     for node in graph.nodes:
         for side, source in enumerate(node.spec.inputs):
@@ -80,9 +80,9 @@ def _waiting(graph: Graph, known: set[Spec], arena: Arena) -> Iterator[Waiting]:
                     yield node.spec, side, rest.copy()
 
 
-def align(specs: Sequence[Spec], known: set[Spec], arena: Arena, intakes: Mapping[PortSpec, Intake]) -> None:
+def align(specs: Sequence[Spec], known: Set[Spec], arena: Arena, intakes: Mapping[PortSpec, Intake]) -> None:
     """A window that jumps by rows starts with a whole slide."""
-    for part in {part for spec in specs for part in parts(spec)} - known:
+    for part in {part for spec in specs for part in parts(spec) if part not in known}:
         port = part.inputs[0] if part.jump > 1 else None
         if isinstance(port, PortSpec) and port.base in intakes:
             arena.scope(part.fingerprint).array(SKIP, 1)[0] = -intakes[port.base].forgotten % part.jump

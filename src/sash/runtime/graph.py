@@ -12,7 +12,7 @@ batch is one pass over those that have something to do (`one_pass.py`); all else
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -167,6 +167,11 @@ class Graph:
     @property
     def specs(self) -> set[Spec]:
         return set(self._nodes)
+
+    @property
+    def running(self) -> Set[Spec]:
+        """The same, as it is whenever somebody looks."""
+        return self._nodes.keys()
 
     def metrics(self) -> Iterator[OperatorMetrics]:
         """What the operators have done since the graph was built, and what they keep now."""

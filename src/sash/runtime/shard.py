@@ -7,7 +7,7 @@ A step is a function of the arena and its packets, so that a step that is run ag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -268,7 +268,7 @@ class Shard:
         """
         if self._remembered:  # else all that is here is for those who come
             self.forget()
-        known, had, before, shown = self._graph.specs, set(self._intakes), dict.fromkeys(self._sinks), set(self._views)
+        known, had, before, shown = self._graph.running, set(self._intakes), dict.fromkeys(self._sinks), set(self._views)
         self._take_job(job)
         for packet in packets:
             if packet.cargo is Cargo.ROWS:
@@ -279,6 +279,7 @@ class Shard:
             self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
         new = [spec for spec in self._sinks if spec not in before]
         begun = [spec for spec in self._sinks if spec not in known or (spec in self._views and spec not in shown)]
+        new_parts = {part: None for spec in new for part in below(spec) if part not in known}
         out = self._back_fill(begun, known)
         out.rows += self._knowledge()
         self._graph.begin_taps()
@@ -291,7 +292,7 @@ class Shard:
                 self._arena.drop(f"{spec.fingerprint}/")
             self._note_ports(self._graph.specs)
         else:
-            self._note_ports({part for spec in new for part in below(spec)} - known, [*self._ports], [*self._late_ones])
+            self._note_ports(new_parts, [*self._ports], [*self._late_ones])
         for waiting in self._waiting:
             self._graph.fill(*waiting)
         self._waiting = []
@@ -363,8 +364,7 @@ class Shard:
         for gone in self._views.keys() - views.keys():
             self._interner.release(held_by(gone))
             self._arena.drop(f"{held_by(gone)}/")
-        self._views = {spec: self._shown(view) for spec, view in views.items()}
-        self._holding = {spec: None for spec, view in self._views.items() if view.is_holding}
+        self._show_views(views)
         self._exchanges = [p for p in job.ports if p.spec.source is not None and p.spec.source_level == self._level]
         sent = (port.spec.source for port in self._exchanges if port.spec.source is not None)
         self._sinks = tuple(dict.fromkeys([*views, *sent]))
@@ -389,13 +389,20 @@ class Shard:
         operators = map(self._graph.operator, every)
         self._late_ones = [*late, *(operator for operator in operators if isinstance(operator, InputExpire))]
 
-    def _shown(self, view: View) -> ViewChanges:
-        known = self._views.get(view.spec)
-        if known is not None and known.view.name == view.name:
-            return known
-        return ViewChanges(view, self._shard, self._arena, self._interner)
+    def _show_views(self, views: Mapping[Spec, View]) -> None:
+        """Those that go on stay as they are; there may be a thousand of them, so nothing is asked of each but its name."""
+        before, self._views = self._views, {}
+        new = []
+        for spec, view in views.items():
+            shown = before.get(spec)
+            if shown is None or shown.view.name != view.name:
+                shown = ViewChanges(view, self._shard, self._arena, self._interner)
+                new.append(spec)
+            self._views[spec] = shown
+        holding = [*(spec for spec in self._holding if spec in self._views), *new]
+        self._holding = {spec: None for spec in holding if self._views[spec].is_holding}
 
-    def _back_fill(self, specs: Sequence[Spec], known: set[Spec]) -> Outcome:
+    def _back_fill(self, specs: Sequence[Spec], known: Set[Spec]) -> Outcome:
         """Fill new specs with what is in memory; the beginnings of new views, also of those whose operators run already for
         others, and what exchanges would have sent."""
         out = Outcome([])
@@ -416,6 +423,8 @@ class Shard:
             if spec in self._views:
                 view = self._views[spec]
                 due = view.due(results[spec], self._clocks.final_before(view.view.time))
+                if view.is_holding:
+                    self._holding[spec] = None
                 out.changes.append((view, self._first(view, due)))
                 self._new |= {spec} if any(isinstance(p, PortSpec) and p.source is not None for p in parts(spec)) else set()
         for port in self._exchanges:

@@ -33,7 +33,7 @@ COLUMNS = "code STRING PRIMARY KEY, rate DOUBLE"
 STREAM = "CREATE STREAM s (ts TIMESTAMP, code STRING, n BIGINT) TIMESTAMP BY ts{source};"
 VIEWS = """
 CREATE MATERIALIZED VIEW priced AS SELECT s.code, n, rate FROM s [RANGE 10 SECONDS] JOIN rates r ON s.code = r.code;
-CREATE MATERIALIZED VIEW alone AS SELECT code, rate + 0 AS rate FROM rates;
+CREATE MATERIALIZED VIEW alone AS SELECT code, rate FROM rates;
 """
 
 

@@ -263,3 +263,23 @@ def test_rows_that_came_while_nobody_read_their_stream_are_told_of() -> None:
     shard.step([Packet(1, 0, Cargo.SPLIT, "s", -1, 0, facts_body({"rows": 2, "first": 4, "greatest": 7}))])
     shard.change(replace(job, remembers=True))
     assert shard.complete_since(job.views[0].spec) == 7 + 1 + 9 * SECOND
+
+
+@pytest.mark.parametrize("has_stream", [False, True])
+def test_a_view_that_is_a_table_begins_with_its_rows(has_stream: bool) -> None:
+    """A bare table, filled before anybody read it, is what the same table through an operator is, at every step."""
+    seen = []
+    for columns in ("code, rate", "code, rate + 0 AS rate"):
+        with sash.connect(history="all") as db:
+            db.execute("CREATE STREAM s (ts TIMESTAMP, code STRING) TIMESTAMP BY ts; CREATE TABLE rates (code STRING, rate DOUBLE)")
+            db.execute("INSERT INTO rates VALUES ('a', 1.5), ('a', 1.5), ('b', 2)")
+            if has_stream:
+                db.push("s", [("2026-01-01 00:00:00", "a")])
+            db.execute(f"CREATE MATERIALIZED VIEW v AS SELECT {columns} FROM rates; CREATE MATERIALIZED VIEW w AS SELECT code FROM s [ROWS 2]")
+            shown = []
+            for statement in ("", "INSERT INTO rates VALUES ('c', 9)", "DELETE FROM rates WHERE code = 'b'", "ADVANCE TO '2026-01-01 00:01:00'", "DELETE FROM rates"):
+                if statement:
+                    db.execute(statement)
+                shown.append([sorted(map(str, rows.to_pylist())) for rows in (db.view("v").to_arrow(), db.final("v").to_arrow(), db.changes("v"))])
+            seen.append(shown)
+    assert seen[0] == seen[1] and len(seen[0][0][0]) == 3 and not seen[0][-1][0]

@@ -41,7 +41,8 @@ class ViewChanges:
 
     def due(self, feed: Feed, final: int) -> Feed:
         """What is final in the time of the view. Operators that others use may be ahead of it: what they gave waits here."""
-        if self._held is None and feed.clock <= final:
+        is_early = feed.clock <= BEGINNING and len(feed.delta) > 0  # rows of a table, before it has any time
+        if self._held is None and feed.clock <= final and not is_early:
             return feed
         self._held = self._held or self._queue()
         self._held.append(feed.delta)

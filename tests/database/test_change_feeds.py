@@ -23,6 +23,7 @@ from without_spark import connected
 
 import sash
 from kafka_broker import broker
+from pages import shown_on_page
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SourceWarning
 from sash.plan.streams import StreamSpec
@@ -292,3 +293,17 @@ def test_a_topic_of_kafka(address: str, tmp_path: Path, monkeypatch: pytest.Monk
         on_spark.close()
     with sash.connect() as db, pytest.raises(SashError, match="cannot be read"):
         db.execute(table(path="", servers=address, topic="nothing-of-the-kind"))
+
+
+@pytest.mark.spark
+def test_what_the_page_shows(address: str) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": address})
+    for number, name in ((1, "Ann"), (2, "Bob"), (1, "Anne")):
+        row = {"id": number, "name": name, "since": 0}
+        producer.produce("shop.public.customers", json.dumps(envelope("u", None, row)).encode(), json.dumps({"id": number}).encode())
+    producer.flush(20)
+    with sash.connect() as db:
+        db.execute(shown_on_page("docs/running.md", "CREATE TABLE customers").replace("localhost:9092", address))
+        assert sorted(held(db.query("SELECT * FROM customers"))) == [(1, "Anne", date(1970, 1, 1)), (2, "Bob", date(1970, 1, 1))]

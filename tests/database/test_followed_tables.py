@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "spark"))
 from without_spark import connected, query_of
 
 import sash
+from pages import shown_on_page
 from postgres_server import PostgresServer, postgres_server
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SourceWarning
@@ -102,6 +103,13 @@ def test_a_query_and_the_environment(server: PostgresServer, monkeypatch: pytest
     with sash.connect() as db:
         db.execute(table(server, dsn="", dsn_env="RATES_DSN", table="", query="SELECT upper(code) AS code, sum(rate) AS rate FROM rates GROUP BY 1"))
         assert sorted(held(db.query("SELECT * FROM rates"))) == [("A", 1.5), ("B", 4.0)]
+
+
+def test_what_the_page_shows(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RATES_DSN", server.dsn)
+    with sash.connect() as db:
+        db.execute(shown_on_page("docs/running.md", "CREATE TABLE rates"))
+        assert sorted(held(db.query("SELECT * FROM rates"))) == [("a", 1.5), ("b", 2.0), ("b", 2.0)]
 
 
 def test_it_is_looked_at_when_the_time_has_come(server: PostgresServer) -> None:

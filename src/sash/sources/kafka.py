@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ LOGGER = logging.getLogger("sash.kafka")  # librdkafka would write to the screen
 LOGGER.addHandler(logging.NullHandler())
 LOGGER.propagate = False
 WAIT = 20.0  # seconds for an answer of a broker
+MOMENT = 0.1  # seconds between two questions to a broker that has no answer yet
 TRANSACTION = 600_000  # milliseconds that a transaction may take; brokers allow 15 minutes, if nobody has said otherwise
 
 
@@ -93,7 +95,7 @@ def read_topic(spec: Declared, after: Mapping[str, int]) -> tuple[list[Message],
     reached = dict(after)
     try:
         for partition in _partitions(consumer, topic(spec)):
-            least, _ = consumer.get_watermark_offsets(TopicPartition(topic(spec), partition), WAIT)
+            least = _least_offset(consumer, TopicPartition(topic(spec), partition))
             start = after.get(str(partition), least)
             if start < least:
                 raise SashError(
@@ -117,6 +119,22 @@ def _partitions(consumer: Any, name: str) -> list[int]:
     if known.error is not None:
         raise SashError(f'topic "{name}" cannot be read: {known.error.str()}', "see its name, and that it is there")
     return sorted(known.partitions)
+
+
+def _least_offset(consumer: Any, partition: Any) -> int:
+    """Of the messages that a partition has. One that was just made, or whose broker was lost, has no leader for a moment."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    deadline = time.monotonic() + WAIT
+    while True:
+        try:
+            least, _ = consumer.get_watermark_offsets(partition, WAIT)
+            return int(least)
+        except KafkaException as error:
+            passes = error.args[0].code() in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+            if not passes or time.monotonic() > deadline:
+                raise
+        time.sleep(MOMENT)
 
 
 def _to_the_end(consumer: Any, spec: Declared) -> Iterator[Message]:

@@ -36,7 +36,7 @@ def lane(item: pytest.Item) -> str:
 @pytest.hookimpl(tryfirst=True)  # before xdist looks who belongs together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test is marked with its lane. Those of a file that share a session of Spark run in one process, one after the other:
-    they wait more than they compute, so every process has a session, and takes the next file when it is free."""
+    every process has a session, and takes the next file when it is free."""
     for item in items:
         item.add_marker(lane(item))
         if "spark" in getattr(item, "fixturenames", ()):

@@ -104,7 +104,7 @@ class GroupIndex(ViewIndex):
         if len(weights):
             values, places = self._places(rows)
             np.add.at(counts, places, weights)
-            came = weights > 0
+            came = (weights > 0) & (places >= FIRST)
             np.minimum.at(lowest, places[came], values[came])
             np.maximum.at(highest, places[came], values[came])
         kept = FIRST + np.flatnonzero(counts[FIRST:])
@@ -117,7 +117,7 @@ class GroupIndex(ViewIndex):
         values, places = self._places(rows)
         self._placed[nodes, RANGE], self._placed[nodes, COUNT] = np.where(counts != 0, places + 1, 0), counts
         self._add(places, counts)
-        here = counts > 0
+        here = (counts > 0) & (places >= FIRST)
         np.minimum.at(self._lowest, places[here], values[here])
         np.maximum.at(self._highest, places[here], values[here])
 

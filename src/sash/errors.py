@@ -7,6 +7,8 @@ An error in SQL also knows the place in the text and shows it with a caret.
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterable
 
 WIDEST, BEFORE = 160, 40  # characters of a line that are shown, and of those before the place
@@ -62,6 +64,17 @@ class SourceWarning(UserWarning):
 
 class SinkWarning(UserWarning):
     """A database was closed before a sink had written everything."""
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """Tell the user, at the line of theirs that has called Sash."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THEIRS:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+_NOT_THEIRS = ("sash", "contextlib")
 
 
 class SqlError(SashError):

@@ -23,7 +23,7 @@ def test_once_for_every_stream() -> None:
     db.execute(JOB)
     with pytest.warns(LateRowsWarning) as told:
         db.push("e", [(10, 1), (7.5, 1), (3, 1), (9, 1)])
-    assert len(told) == 1
+    assert len(told) == 1 and told[0].filename == __file__
     assert str(told[0].message) == (
         '2 rows of stream "e" came too late and are in no answer, so far: one with at 1970-01-01 00:00:07.500000 came when its clock'
         " was at 1970-01-01 00:00:08; declare the stream with a longer DELAY."

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from sash.database.tables import TableRows, whole_rows
-from sash.errors import SashError, SourceWarning, choices
+from sash.errors import SashError, SourceWarning, choices, warn
 from sash.plan.streams import KEYED, StreamSpec
 from sash.schema import SECOND
 from sash.sources.change_files import read_files
@@ -234,5 +233,5 @@ class Following:
                 self._look_at(one, only_due=True)
         except SashError as error:
             if not one.is_failing and self._is_wanted.is_set():
-                warnings.warn(f'table "{one.spec.name}" stays as it is: {error}', SourceWarning, stacklevel=2)
+                warn(f'table "{one.spec.name}" stays as it is: {error}', SourceWarning)
             one.is_failing = True

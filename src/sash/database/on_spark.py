@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +19,7 @@ from sash.database.options import check_count
 from sash.database.replan import Replanner
 from sash.database.sinks import ActiveSink
 from sash.database.tables import TableRows, changed_rows, file_rows, whole_rows
-from sash.errors import SashError, SinkWarning, SourceWarning
+from sash.errors import SashError, SinkWarning, SourceWarning, warn
 from sash.folders.folder import reached
 from sash.operators.spec import PortSpec, parts
 from sash.plan.nodes import Plan
@@ -530,7 +529,7 @@ class SparkDatabase(Database):
                 gone.sink.release()
             except SashError as error:
                 told = f'who creates sink "{gone.spec.name}" again goes on where it was: {error}'
-                warnings.warn(told, SinkWarning, stacklevel=2)
+                warn(told, SinkWarning)
 
     def _begin_sinks(self) -> None:
         """Let those write that do not; for this checkpoint, and for this driver of it. No turn is needed: a batch calls this, and
@@ -589,7 +588,7 @@ class SparkDatabase(Database):
         if change.dead.num_rows:
             where, row, reason = (change.dead.column(name)[0].as_py() for name in ("file", "row", "reason"))
             told = f'{change.dead.num_rows:,} messages of table "{spec.name}" cannot be read; the first, {where} {row}: {reason}'
-            warnings.warn(told, SourceWarning, stacklevel=2)
+            warn(told, SourceWarning)
         if change.rows.num_rows:
             self._running().change_table(spec.name, change.rows, change.position)
 

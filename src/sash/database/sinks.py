@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sash.errors import SashError, SinkWarning
+from sash.errors import SashError, SinkWarning, warn
 from sash.runtime.instants import moment
 from sash.runtime.kept import UnreadChanges
 from sash.schema import BEGINNING, END
@@ -128,7 +127,7 @@ class Sinks:
                     runner.drain(LAST_WORDS)
                 except SashError as error:
                     told = f"not everything was written before the database was closed: {error}"
-                    warnings.warn(told, SinkWarning, stacklevel=3)
+                    warn(told, SinkWarning)
 
     def table(self) -> pa.Table:
         """What SHOW SINKS shows."""

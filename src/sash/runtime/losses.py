@@ -6,14 +6,13 @@ They can be read (`late`, `dead`) and are counted in any case.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
-from sash.errors import LateRowsWarning, UnreadableRowsWarning
+from sash.errors import LateRowsWarning, UnreadableRowsWarning, warn
 from sash.plan.streams import StreamSpec
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, told_body
 from sash.runtime.partitions import label
@@ -61,7 +60,7 @@ class LossWarnings:
             return
         self._warned.add((stream.name, kind))
         category, message = _KINDS[kind]
-        warnings.warn(message(stream, sum(told["count"] for told in notes), notes), category, stacklevel=2)
+        warn(message(stream, sum(told["count"] for told in notes), notes), category)
 
 
 def _late_message(stream: StreamSpec, count: int, notes: list[Told]) -> str:

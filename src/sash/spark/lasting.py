@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from sash.errors import LostWorkerWarning
+from sash.errors import LostWorkerWarning, warn
 from sash.spark.catching_up import CatchingUp
 from sash.spark.failures import is_lost
 
@@ -128,11 +127,10 @@ class LastingQuery:
         self._left -= 1
         if self._left < 0:
             return False
-        warnings.warn(
+        warn(
             "a process of the query died, and Spark gave up; it goes on from its checkpoint"
             " (a session on local[N,4] instead of local[N] tries a task again by itself)",
             LostWorkerWarning,
-            stacklevel=2,
         )
         return True
 

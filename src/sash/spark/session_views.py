@@ -6,7 +6,6 @@ batch, read anew by every query.
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from sash.errors import SessionNameWarning
+from sash.errors import SessionNameWarning, warn
 from sash.schema import Schema
 from sash.spark.answer_source import FORMAT, AnswerSource, options_of
 from sash.spark.changelog import Changelog
@@ -81,4 +80,4 @@ def session_schema(spark: SparkSession, schema: pa.Schema) -> StructType:
 
 def _warn(name: str, why: str) -> None:
     told = f'spark.sql does not see view "{name}": {why}; db.view("{name}") and db.final("{name}") do'
-    warnings.warn(told, SessionNameWarning, stacklevel=4)
+    warn(told, SessionNameWarning)

@@ -35,12 +35,12 @@ def lane(item: pytest.Item) -> str:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks who belongs together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test is marked with its lane. Those of a file that share a session of Spark run in one process, one after the other:
-    every process has a session, and takes the next file when it is free."""
+    """Every test is marked with its lane. All that share the session of Spark run in one process, one after the other, while the
+    other process does without a JVM."""
     for item in items:
         item.add_marker(lane(item))
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            item.add_marker(pytest.mark.xdist_group("spark"))
     items.sort(key=lambda item: next(place for place, name in enumerate(LANES) if item.get_closest_marker(name) is not None))
 
 

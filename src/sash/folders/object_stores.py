@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Client = AzureStore | GCSStore | S3Store
 
+Settings = tuple[dict[str, Any], dict[str, Any]]  # of the store, and of the client that talks to it
+
 PAUSES = (0.1, 0.3, 1.0, 3.0)  # seconds before a request whose answer was lost is made again
 AZURE = ".blob.core.windows.net"
 
@@ -44,18 +46,33 @@ class ObjectStore(Protocol):
 def object_store(folder: Location, name: str) -> tuple[ObjectStore, str]:
     """The store that a folder is in, and the path of a file of the folder there."""
     filesystem = folder.filesystem
-    kind = next((kind for kind in OPENED if isinstance(filesystem, kind)), None)
+    kind = next((kind for kind in SETTINGS if isinstance(filesystem, kind)), None)
     if kind is None:
         raise SashError(
             f"{folder.outside(folder.path)} cannot be written to: such a place does not tell two runs apart that begin at once",
             "keep checkpoints and outputs on a disk, or in an object store by s3://, gs:// or az://",
         )
     bucket, _, path = f"{folder.path}/{name}".partition("/")
-    # The options of a file system are what it is pickled by; there is no other way to ask for them.
+    return _bucket(kind, bucket, tuple(sorted(_options(filesystem).items()))), path
+
+
+def storage_options(folder: Location) -> dict[str, str]:
+    """How the store of a folder is reached, in the words of Rust's `object_store`, which other libraries use as well; on a disk
+    there is nothing to say."""
+    filesystem = folder.filesystem
+    kind = next((kind for kind in SETTINGS if isinstance(filesystem, kind)), None)
+    if kind is None:
+        return {}
+    config, client = SETTINGS[kind](folder.path.partition("/")[0], _options(filesystem))
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in (config | client).items()}
+
+
+def _options(filesystem: fs.FileSystem) -> dict[str, str]:
+    """The options of a file system are what it is pickled by; there is no other way to ask for them."""
     options: dict[str, Any] = filesystem.__reduce__()[1][0]
     if isinstance(filesystem, fs.S3FileSystem):
         options = options | {"region": filesystem.region}
-    return _bucket(kind, bucket, tuple(sorted((name, str(value or "")) for name, value in options.items()))), path
+    return {name: str(value or "") for name, value in options.items()}
 
 
 @lru_cache(maxsize=32)
@@ -67,9 +84,9 @@ class Bucket:
     """A bucket of S3, of Google's or of Azure's."""
 
     def __init__(self, name: str, kind: type, options: Mapping[str, str]) -> None:
-        opened = OPENED[kind]
-        self._client = opened(name, options, {})
-        self._once = opened(name, options, {"max_retries": 0})
+        config, client = SETTINGS[kind](name, options)
+        self._client = _opened(kind, name, config, client, {})
+        self._once = _opened(kind, name, config, client, {"max_retries": 0})
 
     def put(self, path: str, data: bytes) -> None:
         import obstore
@@ -100,9 +117,15 @@ class Bucket:
         raise AssertionError("the last try returns or raises")
 
 
-def _s3(bucket: str, options: Mapping[str, str], retries: Any) -> Client:
-    from obstore.store import S3Store
+def _opened(kind: type, bucket: str, config: Any, client: Any, retries: Any) -> Client:
+    from obstore.store import AzureStore, GCSStore, S3Store
 
+    stores: dict[type, Any] = {fs.S3FileSystem: S3Store, fs.GcsFileSystem: GCSStore, fs.AzureFileSystem: AzureStore}
+    store: Client = stores[kind](bucket, config=config, client_options=client, retry_config=retries)
+    return store
+
+
+def _s3(bucket: str, options: Mapping[str, str]) -> Settings:
     endpoint = options["endpoint_override"]
     if endpoint and "://" not in endpoint:
         endpoint = f"{options['scheme']}://{endpoint}"
@@ -115,12 +138,10 @@ def _s3(bucket: str, options: Mapping[str, str], retries: Any) -> Client:
         config["skip_signature"] = True
     is_virtual = options["force_virtual_addressing"] == "True" or not endpoint
     config["virtual_hosted_style_request"] = is_virtual and "." not in bucket
-    return S3Store(bucket, config=config, client_options=_client(endpoint), retry_config=retries)  # type: ignore[arg-type]
+    return config, _client(endpoint)
 
 
-def _gcs(bucket: str, options: Mapping[str, str], retries: Any) -> Client:
-    from obstore.store import GCSStore
-
+def _gcs(bucket: str, options: Mapping[str, str]) -> Settings:
     endpoint, config = options["endpoint_override"], {}
     if endpoint:
         config["base_url"] = endpoint if "://" in endpoint else f"{options['scheme'] or 'https'}://{endpoint}"
@@ -128,26 +149,22 @@ def _gcs(bucket: str, options: Mapping[str, str], retries: Any) -> Client:
         config["bearer_token"] = options["access_token"]
     if options["anonymous"] == "True":
         config["skip_signature"] = "true"
-    client = _client(config.get("base_url", ""))
-    return GCSStore(bucket, config=config, client_options=client, retry_config=retries)  # type: ignore[arg-type]
+    return config, _client(config.get("base_url", ""))
 
 
-def _azure(container: str, options: Mapping[str, str], retries: Any) -> Client:
-    from obstore.store import AzureStore
-
+def _azure(container: str, options: Mapping[str, str]) -> Settings:
     keys = {"account_name": "account_name", "account_key": "account_key", "sas_key": "sas_token"}
     keys |= {name: name for name in ("tenant_id", "client_id", "client_secret")}
     config = {key: options[name] for key, name in keys.items() if options[name]}
     if (authority := options["blob_storage_authority"]) != AZURE:
         config["endpoint"] = f"{options['blob_storage_scheme']}://{authority}/{options['account_name']}"
-    client = _client(config.get("endpoint", ""))
-    return AzureStore(container, config=config, client_options=client, retry_config=retries)  # type: ignore[arg-type]
+    return config, _client(config.get("endpoint", ""))
 
 
-OPENED = {fs.S3FileSystem: _s3, fs.GcsFileSystem: _gcs, fs.AzureFileSystem: _azure}
+SETTINGS = {fs.S3FileSystem: _s3, fs.GcsFileSystem: _gcs, fs.AzureFileSystem: _azure}
 
 
-def _client(endpoint: str) -> Any:
+def _client(endpoint: str) -> dict[str, Any]:
     return {"allow_http": True} if endpoint.startswith("http://") else {}
 
 

@@ -25,6 +25,10 @@ def make_sink(kind: str, spec: SinkSpec, base: Path, run: str | None, epoch: int
         return KafkaSink(spec, run, epoch)
     if kind == "FILES":
         return FilesSink(spec, run, epoch, base)
+    if kind == "DELTA":
+        with _needing("Delta", "deltalake", "delta"):
+            from sash.sinks.delta.writer import DeltaSink
+        return DeltaSink(spec, run, epoch, base)
     raise SashError(f"there is no sink of the kind {kind}", f"kinds are: {choices(OPTIONS)}")
 
 

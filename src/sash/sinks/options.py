@@ -17,8 +17,9 @@ OPTIONS = {
     "POSTGRES": ("dsn", "dsn_env", "table", *OF_ALL),
     "KAFKA": ("servers", "topic", "partitions", "kafka.…", *OF_ALL),
     "FILES": ("path", "format", "partition_by", "file_size", "mode", "existing"),
+    "DELTA": ("path", "partition_by", *OF_ALL),
 }
-KEYED = ("POSTGRES", "KAFKA")  # whose rows are updated by a key; an answer in files is replaced, and is a bag of rows
+KEYED = ("POSTGRES", "KAFKA", "DELTA")  # whose rows are updated by a key; an answer in files is replaced, and is a bag of rows
 
 
 class Mode(Enum):

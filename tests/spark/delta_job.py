@@ -1,4 +1,4 @@
-"""A job over a table of Delta, in a process of its own: Delta has to be there when Java starts, and wants PySpark 4.2.
+"""A job from a table of Delta to another, in a process of its own: Delta has to be there when Java starts, and wants PySpark 4.2.
 
     python delta_job.py FOLDER     appends the rounds of rows to the table, each followed by a look; tells what it saw as JSON
 """
@@ -40,11 +40,15 @@ def main(folder: Path) -> None:
             if db is not None:
                 db.close()
             db = sash.connect(spark, checkpoint=folder / "point", output=folder / "out", shards=2)
-            db.execute(f"CREATE STREAM e {COLUMNS} WITH (format = 'delta', path = '{folder / 'table'}'); {VIEW}")
+            db.execute(f"CREATE STREAM e {COLUMNS} WITH (format = 'delta', path = '{folder / 'table'}'); {VIEW};")
+            db.execute(f"CREATE SINK held FROM counts TO DELTA WITH (path = '{folder / 'held'}')")
             query = db.start()
         query.processAllAvailable()
         seen = sorted(map(list, spark.sql("SELECT k, n, total FROM counts").collect()), key=str)
-        print(json.dumps({"final": sorted((list(row.values()) for row in db.final("counts")), key=str), "seen": seen}), flush=True)
+        db.drain()
+        written = sorted(map(list, spark.read.format("delta").load(str(folder / "held")).collect()), key=str)
+        final = sorted((list(row.values()) for row in db.final("counts")), key=str)
+        print(json.dumps({"final": final, "seen": seen, "written": written}), flush=True)
     assert db is not None
     db.end()
     print(json.dumps({"late": db.late("e").num_rows, "dead": db.dead("e").num_rows}), flush=True)

@@ -1,4 +1,4 @@
-"""A real table of Delta streams into a view: WITH (format = 'delta', path = …), appended to and restarted in between."""
+"""A real table of Delta streams into a view and into another, which Spark reads; appended to and restarted in between."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def changed(table: object) -> Counter[str]:
 
 
 @pytest.mark.spark
-def test_a_table_of_delta_streams_into_a_view(tmp_path: Path) -> None:
+def test_a_table_of_delta_streams_into_a_view_and_another(tmp_path: Path) -> None:
     command, found = python(), jars("delta", DELTA, with_dependencies=True)
     listed = ",".join(str(path) for path in sorted(found.glob("*.jar")) if path.name.startswith(("delta-", "unitycatalog-")))
     settings = " ".join(f"--conf {key}={value}" for key, value in SETTINGS.items())
@@ -58,7 +58,7 @@ def test_a_table_of_delta_streams_into_a_view(tmp_path: Path) -> None:
     for rows, seen in zip(ROUNDS, told, strict=True):
         db.push("e", rows)
         held = sorted((list(row.values()) for row in db.final("counts")), key=str)
-        assert seen["final"] == seen["seen"] == held
+        assert seen["final"] == seen["seen"] == seen["written"] == held
     db.end()
     assert last == {"late": 0, "dead": 0} and any(seen["final"] for seen in told)
     assert changed(pq.read_table(tmp_path / "out/counts.changes.parquet")) == changed(db.changes("counts"))

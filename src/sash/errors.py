@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 WIDEST, BEFORE = 160, 40  # characters of a line that are shown, and of those before the place
 
@@ -31,6 +32,16 @@ def as_text(value: object, what: str) -> str:
     if isinstance(value, str):
         return value
     raise SashError(f"{what} is needed as text, and {value!r} is of the type {type(value).__name__}", "give a str")
+
+
+@contextmanager
+def needing(what: str, package: str, extra: str) -> Iterator[None]:
+    """Around the import of what not everybody has installed."""
+    try:
+        yield
+    except ImportError as error:
+        way_out = f'install it: pip install "sash[{extra}]"'
+        raise SashError(f"{what} needs {package}, which cannot be imported: {error}", way_out) from None
 
 
 class BadLiteral(SashError):

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from sash.database.tables import TableRows, whole_rows
-from sash.errors import SashError, SourceWarning, choices, warn
-from sash.plan.streams import KEYED, StreamSpec
+from sash.errors import SashError, SourceWarning, choices, needing, warn
+from sash.plan.streams import KEYED, VERSIONED, StreamSpec
 from sash.schema import SECOND
 from sash.sources.change_files import read_files
 from sash.sources.debezium import Envelopes, Event, Key, Message, Row
@@ -57,11 +57,8 @@ class PolledTable:
     """A table of a database, read as a whole: what is new enters, what is gone leaves."""
 
     def __init__(self, spec: StreamSpec) -> None:
-        try:
+        with needing("a table of a database", "psycopg", "postgres"):
             from sash.sources.postgres import PostgresTable, Server
-        except ImportError as error:
-            way_out = 'install it: pip install "sash[postgres]"'
-            raise SashError(f"a table of a database needs psycopg, which cannot be imported: {error}", way_out) from None
         _check_options(spec, ("dsn", "dsn_env", "table", "query"))
         if (spec.option("table") is None) == (spec.option("query") is None):
             raise SashError(f'table "{spec.name}" needs table or query', "add table = 'schema.name', or query = 'SELECT …'")
@@ -131,8 +128,43 @@ class ChangeFeed:
         return before
 
 
+class VersionedTable:
+    """A Delta table: of a new version what has changed since the last one, where it has a feed that says so, else all rows."""
+
+    def __init__(self, spec: StreamSpec, base: Path) -> None:
+        with needing("a table of Delta", "deltalake", "delta"):
+            from sash.sources.delta import DeltaVersions
+        _check_options(spec, ("path",))
+        path = spec.option("path")
+        if path is None:
+            raise SashError(f'table "{spec.name}" needs the folder of a Delta table', "add path = 'folder'")
+        self._spec, self._source = spec, DeltaVersions(f'table "{spec.name}"', path, base, spec.schema)
+        self._position: Any = None
+
+    def fetch(self) -> Any:
+        return self._source.after(self._position)
+
+    def change(self, table: TableRows, fetched: Any) -> Change:
+        if fetched is None:
+            return Change(table.exchange([], []), NO_LETTERS, self._position)
+        self._position = None  # if it does not fit, it is read as a whole at the next look
+        entering = whole_rows(self._spec, fetched.entering)
+        if fetched.leaving is None:
+            rows = table.become(entering)
+        else:
+            rows = table.replace(whole_rows(self._spec, fetched.leaving), entering)
+        self._position = fetched.position
+        return Change(rows, NO_LETTERS, self._position)
+
+    def go_on(self, position: Any) -> None:
+        self._position = position
+
+
 def make_follower(spec: StreamSpec, base: Path) -> Follower:
-    return ChangeFeed(spec, base) if (spec.option("format") or "").lower() == KEYED else PolledTable(spec)
+    form = (spec.option("format") or "").lower()
+    if form == KEYED:
+        return ChangeFeed(spec, base)
+    return VersionedTable(spec, base) if form == VERSIONED else PolledTable(spec)
 
 
 def _check_options(spec: StreamSpec, known: tuple[str, ...]) -> None:

@@ -55,10 +55,19 @@ class TableRows:
 
     def become(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Hold these rows and no others: what it lacks enters, what it has besides leaves."""
+        return self.replace(self._more(self.rows(), batch), self._more(batch, self.rows()))
+
+    def replace(self, leaving: pa.RecordBatch, entering: pa.RecordBatch) -> pa.RecordBatch:
+        """Some rows leave, and others enter, at one instant."""
         self._check_updatable()
-        entering, leaving = self._more(batch, self.rows()), self._more(self.rows(), batch)
         weights = np.repeat(np.array([-1, 1], np.int64), [leaving.num_rows, entering.num_rows])
-        return self._changed(pa.concat_batches([leaving, entering]), weights)
+        both = pa.concat_batches([leaving, entering])
+        change = self._changed(both, weights)
+        if self._live.least_count < 0:
+            self._live.add(_weighted(both, -weights))
+            way_out = "look again: its source is then read as a whole"
+            raise SashError(f'table "{self._spec.name}" does not have all of the rows that are to leave it', way_out)
+        return change
 
     def exchange(self, leaving: list[tuple[Any, ...]], entering: list[tuple[Any, ...]]) -> pa.RecordBatch:
         """Some rows, of the values of its columns, leave, and others enter."""

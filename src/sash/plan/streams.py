@@ -8,7 +8,8 @@ from enum import Enum
 from sash.schema import Schema
 
 KEYED = "debezium"
-FOLLOWED = ("jdbc", KEYED)  # formats of tables that follow something outside
+VERSIONED = "delta"
+FOLLOWED = ("jdbc", KEYED, VERSIONED)  # formats of tables that follow something outside
 
 
 class Stamp(Enum):

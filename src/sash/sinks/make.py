@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from sash.errors import SashError, choices
+from sash.errors import SashError, choices, needing
 from sash.sinks.files.writer import FilesSink
 from sash.sinks.options import OPTIONS, SinkSpec
 from sash.sinks.sink import Sink
@@ -16,26 +14,18 @@ def make_sink(kind: str, spec: SinkSpec, base: Path, run: str | None, epoch: int
     """A sink for a run: a process, or a checkpoint, of which `epoch` counts the drivers; None: only to be checked. Paths that are
     relative begin at `base`."""
     if kind == "POSTGRES":
-        with _needing("PostgreSQL", "psycopg", "postgres"):
+        with needing("a sink in PostgreSQL", "psycopg", "postgres"):
             from sash.sinks.postgres.writer import PostgresSink
         return PostgresSink(spec, run, epoch)
     if kind == "KAFKA":
-        with _needing("Kafka", "confluent-kafka", "kafka"):
+        with needing("a sink in Kafka", "confluent-kafka", "kafka"):
             from sash.sinks.kafka.writer import KafkaSink
         return KafkaSink(spec, run, epoch)
     if kind == "FILES":
         return FilesSink(spec, run, epoch, base)
     if kind == "DELTA":
-        with _needing("Delta", "deltalake", "delta"):
+        with needing("a sink in Delta", "deltalake", "delta"):
             from sash.sinks.delta.writer import DeltaSink
         return DeltaSink(spec, run, epoch, base)
     raise SashError(f"there is no sink of the kind {kind}", f"kinds are: {choices(OPTIONS)}")
 
-
-@contextmanager
-def _needing(place: str, package: str, extra: str) -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        way_out = f'install it: pip install "sash[{extra}]"'
-        raise SashError(f"a sink in {place} needs {package}, which cannot be imported: {error}", way_out) from None

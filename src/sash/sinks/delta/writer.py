@@ -31,6 +31,7 @@ from sash.sinks.files.partitions import partition_columns
 from sash.sinks.netting import NetRows, not_a_key
 from sash.sinks.options import Existing, Mode, SinkSpec
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
+from sash.sources.delta import open_table
 
 NOBODY = ""  # the run of a table that was released
 RUN, EPOCH, SINK, WRITER, WRONG = "sash.run", "sash.epoch", "sash.sink", "sash.writer", "sash.wrong"  # properties of the table
@@ -121,7 +122,7 @@ class DeltaSink:
     def _found(self) -> DeltaTable | None:
         """None: there is nothing. A folder with other files is refused, as a mistyped path must not become a table."""
         try:
-            return DeltaTable(self._uri, storage_options=self._options)
+            return open_table(self._place)
         except TableNotFoundError:
             others = list(Folder.of(self._place).names())
             if others:
@@ -129,20 +130,13 @@ class DeltaSink:
                 raise SinkRefused(f'{self} has files and is no Delta table: "{others[0]}"', way_out) from None
             return None
 
-    @property
-    def _uri(self) -> str:
-        return split_options(self._place)[0]
-
-    @property
-    def _options(self) -> dict[str, str]:
-        return storage_options(locate(self._place))
-
     def _created(self) -> DeltaTable:
-        if "://" not in self._uri:
-            Path(self._uri).mkdir(parents=True, exist_ok=True)
+        uri = split_options(self._place)[0]
+        if "://" not in uri:
+            Path(uri).mkdir(parents=True, exist_ok=True)
         return DeltaTable.create(
-            self._uri, self._columns.arrow, partition_by=self._partitions or None, configuration=self._mine(),
-            storage_options=self._options, raise_if_key_not_exists=False,
+            uri, self._columns.arrow, partition_by=self._partitions or None, configuration=self._mine(),
+            storage_options=storage_options(locate(self._place)), raise_if_key_not_exists=False,
         )  # fmt: skip
 
     def _mine(self) -> dict[str, str]:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 
 from sash.deltas import Delta
 from sash.kernels.counting import count_signs
-from sash.operators.filter.routing import Routing
+from sash.operators.filter.routing import Routing, Sieve
 from sash.operators.many_outputs import ManyOutputs
 from sash.operators.operator import Operator
 from sash.operators.spec import Spec
 from sash.runtime.arcs import Arc, Buffer, least_clock
 from sash.runtime.metrics import OperatorMetrics, Traffic
 from sash.runtime.premature import Early
-from sash.runtime.sieve import Sieve
 from sash.runtime.sources import Sources
 from sash.schema import BEGINNING, FOREVER
 
@@ -53,7 +52,7 @@ class Node:
     routings: list[Routing[Node]] = field(default_factory=list)  # to all others: by a value of the row
     is_even: bool = False  # time is where it is for all who read it, too
     only: Node | None = None  # the one who reads it, if that one can always be handed all
-    sieve: Sieve | None = None  # the filters among those who read it, if they are many
+    sieve: Sieve[Node] | None = None  # the filters among those who read it, if they are many
     others: list[tuple[Arc, Node]] = field(default_factory=list)  # the readers beside them
     is_handed_rows: bool = field(init=False)
 

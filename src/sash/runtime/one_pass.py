@@ -1,7 +1,7 @@
 """A step in one pass: what has something to do runs once, up to where the clocks of its ports are.
 
     rows     port ─▶ window ─▶ filter ─▶ …      one with a single input is handed its rows at once: nothing lies between them
-                                                (of many filters over few rows, those that let some through: `sieve.py`)
+                                                (of many filters, those that want some: `operators/filter/routing.py`)
                          ╰▶ join                one with several waits until all with smaller numbers have run: it has all then
     time     ┄┄▶ expire                         those whose next instant has come run too; nobody else is looked at
 
@@ -19,11 +19,10 @@ from heapq import heappop, heappush
 from time import perf_counter
 
 from sash.deltas import Delta
-from sash.operators.filter.routing import routings
+from sash.operators.filter.routing import FEW as FEW_SIFTED
+from sash.operators.filter.routing import routings, sieve_of
 from sash.runtime.arcs import Buffer
 from sash.runtime.node import Begins, Node, signs_of
-from sash.runtime.sieve import FEW as FEW_SIFTED
-from sash.runtime.sieve import sieve_of
 from sash.runtime.sources import Sources
 from sash.schema import FOREVER
 
@@ -62,7 +61,8 @@ class OnePass:
             readers = [reader for _, reader in node.readers]
             is_simple = len(readers) == 1 and readers[0].is_handed_rows and node.is_even and node.output.hands_over
             node.only = readers[0] if is_simple else None
-            node.sieve, sifted = sieve_of([reader for _, reader in node.direct])
+            node.sieve = sieve_of((reader, reader.operator) for _, reader in node.direct if reader.is_handed_rows)
+            sifted = {reader.number for reader in node.sieve.readers} if node.sieve is not None else set()
             node.others = [(arc, reader) for arc, reader in node.direct if reader.number not in sifted]
             if node.operator is not None:
                 node.sources.note(node)
@@ -164,8 +164,11 @@ class OnePass:
     def count_skipped(self) -> None:
         """Before somebody looks at what operators have counted: filters that were tested together and not run."""
         for node in self._nodes:
-            if node.sieve is not None:
-                node.sieve.tell()
+            for reader, (positive, negative, messages) in node.sieve.take_skipped() if node.sieve is not None else ():
+                traffic = reader.metrics.arcs[0]
+                traffic.positive += positive
+                traffic.negative += negative
+                traffic.messages += messages
 
     def _put_down(self, node: Node, delta: Delta) -> None:
         """Somebody cannot take all of it now."""

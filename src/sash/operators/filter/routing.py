@@ -1,9 +1,11 @@
-"""Rows to the filters that want them, by one look-up.
+"""Rows to the filters that want them, of many that read the same rows.
 
-    rows ─▶ k = 7 and v > 3        a thousand filters of the same rows, each of which asks for another value of a column: instead
-         ─▶ k = 8 and v > 3        of every one that looks at every row, the value of a row is looked up once, and only those
-         ─▶ k = 8 and v > 5        are run that ask for it, on the rows that have it
-         ─▶ …
+    rows ─▶ k = 7 and v > 3        Routing: a thousand filters, each of which asks for another value of a column: instead of every
+         ─▶ k = 8 and v > 3        one that looks at every row, the value of a row is looked up once, and only those are run that
+         ─▶ k = 8 and v > 5        ask for it, on the rows that have it
+
+    row  ─▶ v > 1 │ v < 2 │ …      Sieve: of a few rows, most filters of many let none through: one pass over the conditions of
+                                   all, and only those are run that let something through
 
 A filter tests its whole condition on what it is handed, so what it gives is what it would give of all rows.
 """
@@ -17,11 +19,13 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from sash.deltas import Delta
-from sash.operators.filter.kernels import fill_values, route_rows
+from sash.operators.filter.kernels import SIGNS, fill_values, route_rows, sift
 from sash.operators.filter.operator import Equality, Filter
 from sash.operators.operator import Operator
 
 LEAST = 8  # filters that are worth a look-up
+FEW = 64  # rows that are tested for all filters together: of more, most filters let one through
+MANY = 4  # filters for which that pays
 
 Reader = TypeVar("Reader", bound=Hashable)
 
@@ -73,3 +77,30 @@ def routings(readers: Iterable[tuple[Reader, Operator | None]]) -> tuple[list[Ro
         Routing(column, [(reader, filter_.value_of(one)) for reader, one, filter_ in readers]) for column, readers in many.items()
     ]
     return found, {reader for readers in many.values() for reader, _, _ in readers}
+
+
+class Sieve(Generic[Reader]):
+    """Some filters, and their conditions in one table."""
+
+    def __init__(self, filters: Sequence[tuple[Reader, Filter]]) -> None:
+        self.readers = [reader for reader, _ in filters]
+        tests = [filter_.tests() for _, filter_ in filters]
+        self._conditions = np.concatenate(tests)
+        self._starts = np.cumsum([0, *map(len, tests)], dtype=np.int64)
+        self._skipped, self._found = np.zeros((len(filters), SIGNS), np.int64), np.empty(len(filters), np.int64)
+
+    def passing(self, delta: Delta, signs: tuple[int, int, int]) -> list[Reader]:
+        """Those of the filters that let a row through; for others it is noted how many they have seen."""
+        count: int = sift(delta.rows, self._conditions, self._starts, *signs, self._skipped, self._found)
+        return [self.readers[place] for place in self._found[:count].tolist()]
+
+    def take_skipped(self) -> Iterator[tuple[Reader, list[int]]]:
+        """How many rows filters have seen that were not run: those that enter, leave, and only tell the time."""
+        yield from zip(self.readers, self._skipped.tolist(), strict=True)
+        self._skipped.fill(0)
+
+
+def sieve_of(readers: Iterable[tuple[Reader, Operator | None]]) -> Sieve[Reader] | None:
+    """The filters among those who read the same rows, if they are many."""
+    filters = [(reader, operator) for reader, operator in readers if isinstance(operator, Filter) and operator.is_plain]
+    return Sieve(filters) if len(filters) >= MANY else None

@@ -6,21 +6,30 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from lengths import count
 from sash.deltas import MOST_SHARED, shared_forever
 from sash.schema import FOREVER
+
+if TYPE_CHECKING:
+    from kafka_broker import Broker
+    from postgres_server import PostgresServer
 
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS))
 
-settings.register_profile("sash", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "sash", max_examples=count(50, 100), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("sash")
 
 
 LAWS = ("properties", "cases", "slt", "damage", "simulation", "fuzz", "benchmarks")  # folders of tests that play many queries or many inputs
+SERVERS = ("spark", "kafka", "postgres")  # fixtures that take long to start; a test that asks for several goes with the first
 LANES = ("spark", "laws", "fast")  # in the order in which they begin: what takes longest first, what is short fills the gaps at the end
 
 
@@ -33,14 +42,21 @@ def lane(item: pytest.Item) -> str:
     return marked or ("laws" if item.path.relative_to(TESTS).parts[0] in LAWS else "fast")
 
 
+def shared_fixture(item: pytest.Item) -> str | None:
+    """What a test shares with others: a server, or a fixture that is made once for a file."""
+    made = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    ours = [name for name, (*_, one) in made.items() if one.scope != "function" and TESTS in Path(one.func.__code__.co_filename).parents]
+    return next((name for name in (*SERVERS, *ours) if name in ours and name != shared_expiries_are_not_written_to.__name__), None)
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist looks who belongs together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test is marked with its lane. All that share the session of Spark run in one process, one after the other, while the
-    other process does without a JVM."""
+    """Every test is marked with its lane. All that share something run in one process, one after the other, while the other process
+    does without it."""
     for item in items:
         item.add_marker(lane(item))
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        if (shared := shared_fixture(item)) is not None:
+            item.add_marker(pytest.mark.xdist_group(shared))
     items.sort(key=lambda item: next(place for place, name in enumerate(LANES) if item.get_closest_marker(name) is not None))
 
 
@@ -49,6 +65,23 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     grouped = [item for item in session.items if item.get_closest_marker("xdist_group") is not None]
     if session.config.getoption("loadgroup", False) and not all("@" in item.nodeid for item in grouped):
         warnings.warn("groups of tests have no effect with this pytest: install one below 9.2", stacklevel=1)
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    from kafka_broker import broker
+
+    with broker(tmp_path_factory.mktemp("kafka")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """As the last test has left it."""
+    from postgres_server import postgres_server
+
+    with postgres_server() as running:
+        yield running
 
 
 @pytest.fixture(autouse=True, scope="module")

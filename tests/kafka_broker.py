@@ -86,15 +86,11 @@ class Broker:
     """One that runs."""
 
     address: str
-    libraries: Path
 
     def create_topic(self, name: str, partitions: int) -> None:
-        self._run("org.apache.kafka.tools.TopicCommand", "--create", "--topic", name, "--partitions", str(partitions))
+        from confluent_kafka.admin import AdminClient, NewTopic
 
-    def _run(self, tool: str, *words: str) -> None:
-        command = [*_java(self.libraries), tool, "--bootstrap-server", self.address, *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=STARTING)
-        assert done.returncode == 0, done.stdout + done.stderr
+        AdminClient({"bootstrap.servers": self.address}).create_topics([NewTopic(name, partitions, 1)])[name].result(STARTING)
 
 
 @contextmanager
@@ -120,7 +116,7 @@ def broker(folder: Path) -> Iterator[Broker]:
         process = subprocess.Popen([*_java(libraries), "kafka.Kafka", str(file)], stdout=log, stderr=log)
     try:
         _wait(process, port, folder / "broker.log")
-        yield Broker(f"127.0.0.1:{port}", libraries)
+        yield Broker(f"127.0.0.1:{port}")
     finally:
         process.kill()
         process.wait()

@@ -11,8 +11,9 @@ import pytest
 from damage import trials
 from damage.damages import DAMAGES
 from damage.trials import Field
+from lengths import count
 
-FILES = int(os.environ.get("SASH_DAMAGED_FILES", "60"))
+FILES = int(os.environ.get("SASH_DAMAGED_FILES", count(24, 60)))
 
 
 @pytest.fixture(scope="module")

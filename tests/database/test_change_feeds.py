@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "spark"))
 from without_spark import connected
 
 import sash
-from kafka_broker import broker
+from kafka_broker import Broker
 from pages import shown_on_page
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SourceWarning
@@ -240,21 +239,13 @@ def test_positions_outlive_the_folding_of_events(tmp_path: Path, monkeypatch: py
     db.close()
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with broker(tmp_path_factory.mktemp("kafka")) as running:
-        yield running.address
-
-
 @pytest.mark.spark  # a broker is a JVM
-def test_a_topic_of_kafka(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_topic_of_kafka(kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys in several partitions, with tombstones; on both hosts, and over a restart."""
     from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
 
-    topic = f"t-{uuid.uuid4().hex[:12]}"
-    admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic(topic, 3, 1)])[topic].result(20)
+    topic, address = f"t-{uuid.uuid4().hex[:12]}", kafka.address
+    kafka.create_topic(topic, 3)
     producer = Producer({"bootstrap.servers": address})
 
     def send(number: int) -> None:
@@ -296,14 +287,14 @@ def test_a_topic_of_kafka(address: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.spark
-def test_what_the_page_shows(address: str) -> None:
+def test_what_the_page_shows(kafka: Broker) -> None:
     from confluent_kafka import Producer
 
-    producer = Producer({"bootstrap.servers": address})
+    producer = Producer({"bootstrap.servers": kafka.address})
     for number, name in ((1, "Ann"), (2, "Bob"), (1, "Anne")):
         row = {"id": number, "name": name, "since": 0}
         producer.produce("shop.public.customers", json.dumps(envelope("u", None, row)).encode(), json.dumps({"id": number}).encode())
     producer.flush(20)
     with sash.connect() as db:
-        db.execute(shown_on_page("docs/running.md", "CREATE TABLE customers").replace("localhost:9092", address))
+        db.execute(shown_on_page("docs/running.md", "CREATE TABLE customers").replace("localhost:9092", kafka.address))
         assert sorted(held(db.query("SELECT * FROM customers"))) == [(1, "Anne", date(1970, 1, 1)), (2, "Bob", date(1970, 1, 1))]

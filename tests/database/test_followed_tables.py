@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +19,7 @@ from without_spark import connected, query_of
 
 import sash
 from pages import shown_on_page
-from postgres_server import PostgresServer, postgres_server
+from postgres_server import PostgresServer
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SourceWarning
 
@@ -31,17 +30,11 @@ CREATE MATERIALIZED VIEW alone AS SELECT code, rate FROM rates;
 """
 
 
-@pytest.fixture(scope="module")
-def running_server() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running_server: PostgresServer) -> PostgresServer:
-    running_server.clear()
-    running_server.execute("CREATE TABLE rates (code text, rate double precision, more int)", "INSERT INTO rates VALUES ('a', 1.5, 1), ('b', 2, 2), ('b', 2, 3)")
-    return running_server
+def server(postgres: PostgresServer) -> PostgresServer:
+    postgres.clear()
+    postgres.execute("CREATE TABLE rates (code text, rate double precision, more int)", "INSERT INTO rates VALUES ('a', 1.5, 1), ('b', 2, 2), ('b', 2, 3)")
+    return postgres
 
 
 def table(server: PostgresServer, updates: str = "", **options: str) -> str:

@@ -6,7 +6,7 @@ What a row stands for leaves when its time comes, also where the row itself has 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import pyarrow as pa
@@ -14,11 +14,12 @@ import pytest
 from playing import Way, played
 
 import sash
+from lengths import share
 from sash.deltas import Delta
 from sash.planner.placement import Expiry
 from sash.runtime.node import Node
 from sash.schema import FOREVER
-from shapes import SHAPES, STREAMS, make_rows
+from shapes import SHAPES, STREAMS, Shape, make_rows
 
 pytestmark = pytest.mark.xdist_group("merged messages")  # what is expected is played once
 SCHEDULES = ("auto", "dfs", "bfs", "bfs:1", "bfs:3", "rr", "rr:1", "batch:1", "batch:7", "memory")
@@ -27,10 +28,10 @@ NAMES = ("bids", "asks", "quiet")
 ROWS = make_rows(17, COUNT)
 
 
-def playing(expiry: str, size: int, schedule: str = "auto") -> Iterator[sash.Database]:
-    """All shapes in one engine: after every push, and at the end."""
+def playing(expiry: str, size: int, schedule: str = "auto", shapes: Sequence[Shape] = SHAPES) -> Iterator[sash.Database]:
+    """Shapes in one engine: after every push, and at the end."""
     db = sash.connect(expiry=expiry, schedule=schedule)
-    db.execute(STREAMS + "\n".join(shape.sql for shape in SHAPES))
+    db.execute(STREAMS + "\n".join(shape.sql for shape in shapes))
     db.push("sellers", ROWS["sellers"])
     yield db
     for start in range(0, COUNT, size):
@@ -42,8 +43,8 @@ def playing(expiry: str, size: int, schedule: str = "auto") -> Iterator[sash.Dat
     yield db
 
 
-def changelogs(db: sash.Database) -> dict[str, pa.Table]:
-    return {shape.name: db.changes(shape.name) for shape in SHAPES}
+def changelogs(db: sash.Database, shapes: Sequence[Shape] = SHAPES) -> dict[str, pa.Table]:
+    return {shape.name: db.changes(shape.name) for shape in shapes}
 
 
 @cache
@@ -55,6 +56,10 @@ def expected() -> dict[str, pa.Table]:
 @cache
 def after_every_push() -> list[dict[str, pa.Table]]:
     return [changelogs(db) for db in playing("auto", 5)]
+
+
+def of(shapes: Sequence[Shape], logs: dict[str, pa.Table]) -> dict[str, pa.Table]:
+    return {shape.name: logs[shape.name] for shape in shapes}
 
 
 class Waiting:
@@ -70,25 +75,26 @@ class Waiting:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_at_most_one_message_waits_in_an_arc_under_every_schedule(schedule: str) -> None:
-    waiting = Waiting()
-    for db in playing("piggyback", 13, schedule):
+    waiting, shapes = Waiting(), share(SHAPES, SCHEDULES.index(schedule), 4)
+    for db in playing("piggyback", 13, schedule, shapes):
         db._running().graph.watch(waiting)
     assert waiting.seen[1] > 0
     assert max(waiting.seen) == 1
-    assert changelogs(db) == expected()
+    assert changelogs(db, shapes) == of(shapes, expected())
 
 
 def test_without_merging_many_messages_wait() -> None:
     waiting = Waiting()
-    for db in playing("time-message", 13, "bfs:1"):
+    for db in playing("time-message", 13, "bfs:1", share(SHAPES, 0, 4)):
         db._running().graph.watch(waiting)
     assert max(waiting.seen) > 10
 
 
 @pytest.mark.parametrize("schedule", ["auto", "rr:1", "bfs"])
 def test_what_is_final_is_the_same_after_every_push(schedule: str) -> None:
-    for expected, db in zip(after_every_push(), playing("piggyback", 5, schedule), strict=True):
-        assert expected == changelogs(db)
+    shapes = share(SHAPES, SCHEDULES.index(schedule), 4)
+    for logs, db in zip(after_every_push(), playing("piggyback", 5, schedule, shapes), strict=True):
+        assert of(shapes, logs) == changelogs(db, shapes)
 
 
 def test_a_row_that_waits_for_another_input_holds_back_nothing_that_leaves_before() -> None:

@@ -1,6 +1,7 @@
 """The law over random queries: the changelog is what DuckDB recomputes at every instant, and nothing but the input shows in it.
 
-A short run with fixed examples is part of every test run. `SASH_EXAMPLES=2000` gives a long one with new examples each time.
+A short run with fixed examples is part of every test run, twice as many of the long form. `SASH_EXAMPLES=2000` gives so many new
+examples each time.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from playing import Way, embedded, played
 from queries import Job, jobs
 
+from lengths import count
 from sash.planner.placement import Expiry
 from sash.testing.comparing import assert_same
 from sash.testing.oracle import Oracle
 
-LONG = int(os.environ.get("SASH_EXAMPLES", "0"))
+NEW = int(os.environ.get("SASH_EXAMPLES", "0"))
 
 WAYS = {
     "batches": Way(size=4),
@@ -33,9 +35,9 @@ WAYS = {
 }
 
 
-def examples(count: int) -> settings:
+def examples(whole: int) -> settings:
     return settings(
-        max_examples=LONG or count, derandomize=not LONG, database=None, deadline=None, print_blob=False,
+        max_examples=NEW or count(whole // 2, whole), derandomize=not NEW, database=None, deadline=None, print_blob=False,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
     )  # fmt: skip
 

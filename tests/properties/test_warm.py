@@ -38,15 +38,17 @@ def compiled() -> dict[str, set[str]]:
 
 
 def play_everything() -> None:
-    """The logic tests as they are written, and all shapes in all ways to let rows leave."""
+    """The logic tests as they are written, and all shapes in all ways to let rows leave, or in the usual way and one other."""
+    from lengths import share
     from sash.testing.slt import run_file
     from shapes import SHAPES, STREAMS, make_rows
 
     for path in sorted((TESTS / "slt").rglob("*.slt")):
         run_file(path)
     rows = make_rows(21, 60)
-    for shape in SHAPES:
-        for expiry in ("auto", "direct", "negative", "time-message", "piggyback", "input-triggered"):
+    others = ("direct", "negative", "time-message", "piggyback", "input-triggered")
+    for place, shape in enumerate(SHAPES):
+        for expiry in ("auto", *share(others, place, len(others))):
             db = sash.connect(expiry=expiry)
             try:
                 db.execute(STREAMS + shape.sql)

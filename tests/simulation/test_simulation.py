@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from lengths import count
 from sash.folders import folder
 from sash.plan.streams import StreamSpec
 from sash.spark import host, planner, shard_task
@@ -18,7 +19,7 @@ from simulation.found import FOUND
 from simulation.simulate import SEEDS_A_WORKLOAD, Summary, play, undisturbed
 from simulation.workload import FRAME_QUERIES, QUERIES, Do, Frame, Workload, make_workload
 
-RUNS = int(os.environ.get("SASH_SIMULATED_RUNS", "60"))
+RUNS = int(os.environ.get("SASH_SIMULATED_RUNS", count(30, 60)))
 BLOCK = 10  # seeds of one workload
 
 

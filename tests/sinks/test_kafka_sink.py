@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from topics import as_messages, held, messages, values
 from without_spark import connected
 
 import sash
-from kafka_broker import broker
+from kafka_broker import Broker
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SinkWarning
 from sash.schema import BIGINT, STRING, schema
@@ -33,10 +32,9 @@ from shapes import STREAMS
 pytestmark = pytest.mark.spark  # a broker is a JVM
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with broker(tmp_path_factory.mktemp("kafka")) as running:
-        yield running.address
+@pytest.fixture
+def address(kafka: Broker) -> str:
+    return kafka.address
 
 
 @pytest.fixture

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from pyspark.sql import SparkSession
+
+from sash.database.on_spark import SparkDatabase
 
 JOB = """
 CREATE STREAM conn (ts TIMESTAMP, src STRING, dst STRING, bytes BIGINT, load DOUBLE)
@@ -42,3 +46,16 @@ def write_files(folder: Path) -> None:
     alarms = [f'{{"ts": {second}, "host": "h{random.integers(8)}", "level": {second % 3}}}' for second in seconds]
     (folder / "alarm.json").write_text("\n".join(alarms))
     (folder / "hosts.csv").write_text("host,owner\nh0,ann\nh1,bob\nh2,ann\nh3,\n")
+
+
+def played(
+    session: SparkSession | Callable[[], SparkSession], folder: Path, batch_rows: int, tell: Callable[[int], object] = id
+) -> None:
+    """The job, to its end, over the files beside the folder; `tell` hears of every batch."""
+    db = SparkDatabase(
+        session, checkpoint=folder / "cp", output=folder / "out", shards=2, batch_rows=batch_rows, base=folder.parent,
+        on_progress=lambda progress: tell(progress.batch),
+    )  # fmt: skip
+    db.execute(JOB)
+    db.run()
+    db.write_answers()

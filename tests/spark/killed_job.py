@@ -11,17 +11,16 @@ import warnings
 from functools import partial
 from pathlib import Path
 
-from jobs import JOB
+from jobs import played
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from sash.database import on_spark as spark_database
-from sash.database.on_spark import SparkDatabase
 from sash.planner.job import Job
 from sash.runtime.shard import Shard
 from sash.spark.host import SparkHost
 from sash.spark.lasting import LostWorkerWarning
-from sash.spark.session import CONFIGURATION, _set_environment
+from sash.spark.session import CONFIGURATION, JAVA_OPTIONS, _set_environment
 from sash.stores.arena import Arena
 
 STRAGGLER = 1  # the shard whose first attempt is slow where tasks may run twice
@@ -39,6 +38,7 @@ def session(master: str, more: list[str]) -> SparkSession:
     _set_environment()
     builder = SparkSession.builder.master(master)
     settings = {key: value for key, value in CONFIGURATION.items() if "daemon" not in key}
+    settings["spark.executor.extraJavaOptions"] = CONFIGURATION[JAVA_OPTIONS]
     for key, value in (settings | dict(pair.split("=", 1) for pair in more)).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -48,15 +48,9 @@ def main(folder: Path, master: str, *more: str) -> None:
     spark = session(master, list(more))
     if any("speculation" in pair for pair in more):
         spark_database.SparkHost = partial(SparkHost, make_engine=slow)  # type: ignore[misc, assignment]
-    db = SparkDatabase(
-        spark, checkpoint=folder / "cp", output=folder / "out", shards=2, batch_rows=80, base=folder.parent,
-        on_progress=lambda progress: print(progress.batch, flush=True),
-    )  # fmt: skip
-    db.execute(JOB)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LostWorkerWarning)
-        db.run()
-    db.write_answers()
+        played(spark, folder, 80, lambda batch: print(batch, flush=True))
     print("begun again", sum(issubclass(one.category, LostWorkerWarning) for one in told), flush=True)
     spark.stop()
     print("end", flush=True)

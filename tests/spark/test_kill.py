@@ -12,45 +12,29 @@ from pathlib import Path
 import counting
 import numpy as np
 import pytest
-from jobs import JOB, write_files
+from jobs import played, write_files
 from pyspark.sql import SparkSession
 
-from sash.database.on_spark import SparkDatabase
 from sash.spark.host import SparkHost
 
 CHILD = """
 import sys
 from pathlib import Path
-from jobs import JOB
 from sash.spark.session import local_session
-from sash.database.on_spark import SparkDatabase
+from jobs import played
 
-folder = Path(sys.argv[1])
-db = SparkDatabase(
-    lambda: local_session("2"), checkpoint=folder / "cp", output=folder / "out", shards=2, batch_rows=40,
-    base=folder.parent,
-    on_progress=lambda progress: print(progress.batch, flush=True),
-)
-db.execute(JOB)
-db.run()
-db.write_answers()
-print("end", flush=True)
+played(lambda: local_session("2"), Path(sys.argv[1]), 40, lambda batch: print(batch, flush=True))
 """
 
 
-def run_child(folder: Path, kill_at: int | None, delay: float) -> list[str]:
-    """Run, and kill the whole family once it has told of a batch; what it told."""
+def play_and_kill(folder: Path, batch: int, delay: float) -> None:
+    """In a process of its own, whose whole family is killed once it has told of a batch."""
     command = [sys.executable, "-c", CHILD, str(folder)]
-    told = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as child:
         assert child.stdout is not None
-        for line in child.stdout:
-            told.append(line.strip())
-            if kill_at is not None and line.strip().isdigit() and int(line) >= kill_at:
-                time.sleep(delay)
-                os.killpg(child.pid, signal.SIGKILL)
-                break
-    return told
+        assert any(int(line) >= batch for line in child.stdout)
+        time.sleep(delay)
+        os.killpg(child.pid, signal.SIGKILL)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -60,15 +44,12 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_killed_twice(spark: SparkSession, tmp_path: Path) -> None:
     write_files(tmp_path)
     calm, killed = tmp_path / "calm", tmp_path / "killed"
-    db = SparkDatabase(spark, checkpoint=calm / "cp", output=calm / "out", shards=2, batch_rows=40, base=tmp_path)
-    db.execute(JOB)
-    db.run()
-    db.write_answers()
-    for kill_at, delay in ((1, 0.15), (6, 0.3)):
-        assert "end" not in run_child(killed, kill_at, delay)
-    told = run_child(killed, None, 0)
-    assert told[-1] == "end"
-    assert int(told[0]) >= 6
+    played(spark, calm, 40)
+    play_and_kill(killed, 1, 0.15)
+    play_and_kill(killed, 6, 0.3)
+    told: list[int] = []
+    played(spark, killed, 40, told.append)
+    assert told[0] >= 6
     assert files(killed / "out") == files(calm / "out")
 
 

@@ -1,4 +1,4 @@
-"""Workers and executors that are killed in the middle of a job, and tasks that run twice, change neither its end nor a byte."""
+"""Workers and executors that are killed in the middle of a job, and tasks that may run twice, change neither its end nor a byte."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from jobs import JOB, write_files
+from jobs import played, write_files
 from pyspark.sql import SparkSession
 from test_kill import files
 
-from sash.database.on_spark import SparkDatabase
+from lengths import LONG
 from soak.measures import descendants, is_java
 
 HERE = Path(__file__).parent
@@ -32,10 +32,7 @@ Killer = Callable[[int, int], None]  # of a process' family, after a batch
 def calm(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("calm")
     write_files(folder)
-    db = SparkDatabase(spark, checkpoint=folder / "calm/cp", output=folder / "calm/out", shards=2, batch_rows=80, base=folder)
-    db.execute(JOB)
-    db.run()
-    db.write_answers()
+    played(spark, folder / "calm", 80)
     return folder
 
 
@@ -84,7 +81,10 @@ def test_single_workers_are_killed(calm: Path) -> None:
     assert files(calm / "killed/out") == files(calm / "calm/out")
 
 
-def test_an_executor_is_killed(calm: Path) -> None:
+@pytest.mark.parametrize("settings", [(), EAGER] if LONG else [EAGER], ids=lambda settings: "speculation" if settings else "plain")
+def test_an_executor_is_killed(calm: Path, settings: tuple[str, ...]) -> None:
+    """With slow tasks of which Spark may begin a second attempt. It runs those on other machines only, of which a test has none: two
+    attempts at once are played in `tests/simulation`."""
     killed: list[int] = []
 
     def kill(family: int, batch: int) -> None:
@@ -93,13 +93,7 @@ def test_an_executor_is_killed(calm: Path) -> None:
             os.kill(found[0], signal.SIGKILL)
             killed.extend(found)
 
-    run(calm / "cluster", CLUSTER, kill)
+    folder = calm / f"cluster-{len(settings)}"
+    run(folder, CLUSTER, kill, *settings)
     assert len(killed) == 2
-    assert files(calm / "cluster/out") == files(calm / "calm/out")
-
-
-def test_speculation_changes_nothing(calm: Path) -> None:
-    """With slow tasks. Spark runs second attempts on other machines only, of which a test has none: two attempts at once are played
-    in `tests/simulation`."""
-    run(calm / "twice", CLUSTER, lambda family, batch: None, *EAGER)
-    assert files(calm / "twice/out") == files(calm / "calm/out")
+    assert files(folder / "out") == files(calm / "calm/out")

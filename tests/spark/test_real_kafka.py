@@ -14,7 +14,7 @@ import pytest
 from kafka_job import NAMES, ROUNDS, VIEWS
 
 import sash
-from kafka_broker import broker, connector
+from kafka_broker import Broker, connector
 from sash.testing.tables import from_arrow
 
 HERE = Path(__file__).parent
@@ -35,14 +35,12 @@ def changed(table: object) -> Counter[str]:
 
 
 @pytest.mark.spark
-def test_partitions_of_kafka_hold_time_back_from_the_first_batch_on(tmp_path: Path) -> None:
-    (tmp_path / "broker").mkdir()
+def test_partitions_of_kafka_hold_time_back_from_the_first_batch_on(kafka: Broker, tmp_path: Path) -> None:
     jars = connector()
-    with broker(tmp_path / "broker") as kafka:
-        kafka.create_topic("orders", 2)
-        command = [sys.executable, str(HERE / "kafka_job.py"), kafka.address, "orders", str(tmp_path)]
-        environment = os.environ | {"PYSPARK_SUBMIT_ARGS": f"--jars {jars} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    kafka.create_topic("orders", 2)
+    command = [sys.executable, str(HERE / "kafka_job.py"), kafka.address, "orders", str(tmp_path)]
+    environment = os.environ | {"PYSPARK_SUBMIT_ARGS": f"--jars {jars} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [one["late"] for one in told] == [0] * len(told)

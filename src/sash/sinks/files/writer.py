@@ -29,22 +29,23 @@ from sash.sinks.files.formats import make_format
 from sash.sinks.files.partitions import partition_columns, spread
 from sash.sinks.files.record import HOME, LOCK, Change, Next, Record, at, digest, read_file, settled
 from sash.sinks.options import Existing, Mode, SinkSpec
+from sash.sinks.owner import NOBODY, Owner
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
 
-NOBODY = ""  # the run of a folder that was released
 FILE_SIZE = "8 MB"
 PART = re.compile(r"part-(\d{8})\.(parquet|json|csv)|answer\.(parquet|json|csv)")
 
 
 class FilesSink:
-    """For one run: a process, or a checkpoint, of which `epoch` counts the drivers; None, while nobody knows which it will be."""
+    """For one run (`owner.py`)."""
 
     def __init__(self, spec: SinkSpec, run: str | None, epoch: int, base: Path) -> None:
         written = spec.option("path")
         if not written:
             raise SashError("a sink in files needs a folder", "add path = 'folder', or path = 's3://bucket/folder'")
-        self._spec, self._run, self._epoch = spec, run, epoch
+        self._spec = spec
         self._folder = Folder.of(absolute(written, base))
+        self._owner = Owner(run, epoch, "folder", self.__str__)
         self._partitions = partition_columns(spec.option("partition_by"), spec.schema)
         if self._partitions and not self._is_changes:
             way_out = "leave it out: an answer is one file, which is replaced as a whole"
@@ -56,8 +57,6 @@ class FilesSink:
         self._format = make_format(spec.option("format") or "parquet", self._columns)
         self._record: Record | None = None  # what this run has put down last
         self._live: LiveView | None = None  # the answer, as it is in the file
-        self._was_mine = False
-        self._refusal: SinkRefused | None = None  # another run has the folder: it is not taken back
 
     def __str__(self) -> str:
         return f"files {self._folder.place}"
@@ -74,17 +73,16 @@ class FilesSink:
     def check(self) -> None:
         """What would be refused later is refused at once: the folder cannot be used, or has files of others."""
         found = Record.read(self._folder)
-        if self._run is not None or found is None:
+        if self._owner.run is not None or found is None:
             self._begins(found)
 
     def begin(self) -> int | None:
-        if self._refusal is not None:
-            raise self._refusal
+        self._owner.may_begin()
         self.close()
         with self._alone():
             remove_partial_files(self._folder)
             found = Record.read(self._folder)
-            record = Record(self._run or "", self._epoch, self._spec.name, self._layout)
+            record = Record(self._owner.run or NOBODY, self._owner.epoch, self._spec.name, self._layout)
             if self._begins(found):
                 self._make_room(found)
             elif found is not None and (self._is_changes or self._folder.has(self._answer_file)):  # else it is written anew
@@ -93,7 +91,7 @@ class FilesSink:
             if not self._is_changes and record.reached is not None:
                 self._live = self._read_answer()
             self._put(record)
-            self._was_mine = True
+            self._owner.has_begun()
             return record.reached
 
     def write(self, taken: Taken) -> int:
@@ -104,7 +102,7 @@ class FilesSink:
                 raise SinkMoved(self._record.reached)
             contents = dict(self._changes(taken) if self._is_changes else self._answer(taken))
             files = {name: Change(digest(data), before) for name, (data, before) in contents.items()}
-            self._put(replace(self._record, epoch=self._epoch, position=taken.after, next=Next(taken.position, files)))
+            self._put(replace(self._record, epoch=self._owner.epoch, position=taken.after, next=Next(taken.position, files)))
             for name, (data, _) in contents.items():
                 place, file = at(self._folder, name)
                 place.put(file, [data])
@@ -113,7 +111,7 @@ class FilesSink:
     def release(self) -> None:
         with self._alone():
             found = Record.read(self._folder)
-            if found is not None and found.run == self._run:
+            if found is not None and found.run == self._owner.run:
                 replace(found, run=NOBODY, epoch=0).put(self._folder)
 
     def close(self) -> None:
@@ -127,8 +125,8 @@ class FilesSink:
 
     def _check_mine(self) -> None:
         found = Record.read(self._folder)
-        if found is not None and (found.run != self._run or found.epoch > self._epoch):
-            raise self._replaced()
+        if found is not None:
+            self._owner.must_be_mine(found.run, found.epoch)
         if found != self._record:
             raise SashError(f"the record of {self} is gone, or another's", "it is begun again")
 
@@ -139,14 +137,10 @@ class FilesSink:
             if others:
                 raise SinkRefused(f'{self} has files that no sink has written: "{others[0]}"', "name a folder that is empty")
             return True
-        if found.run == self._run:
-            if found.epoch > self._epoch:
-                raise self._replaced()
+        if self._owner.is_mine(found.run, found.epoch):
             if found.layout != self._layout:
                 raise self._other(found)
             return False
-        if self._was_mine and found.run != NOBODY:
-            raise self._replaced()
         self._check_existing(found)
         return True
 
@@ -224,12 +218,6 @@ class FilesSink:
 
     def _other(self, found: Record) -> SinkRefused:
         return SinkRefused(f"{self} holds other files: {found.layout}; the sink writes {self._layout}", "name another folder")
-
-    def _replaced(self) -> SinkRefused:
-        self._refusal = SinkRefused(
-            f"another run has taken over {self}", "let one job at a time write to a folder, or name another"
-        )
-        return self._refusal
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

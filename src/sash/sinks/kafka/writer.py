@@ -21,31 +21,30 @@ from sash.sinks.json_objects import fragments, objects
 from sash.sinks.kafka.record import Record, Topics
 from sash.sinks.netting import net_rows
 from sash.sinks.options import Existing, Mode, SinkSpec
+from sash.sinks.owner import NOBODY, Owner
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
 from sash.sources.kafka import TRANSACTION, WAIT, check_settings, servers, settings
 
 FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 FULL = 0.1  # seconds to wait where no more messages have room
-NOBODY = ""  # the run of a topic that was released
 COMMIT = 120.0  # seconds for all messages of a transaction to arrive
 
 Messages = Iterator[tuple[bytes | None, bytes | None, bytes]]  # key, value, and by what they are spread over partitions
 
 
 class KafkaSink:
-    """For one run: a process, or a checkpoint, of which `epoch` counts the drivers; None, while nobody knows which it will be."""
+    """For one run (`owner.py`)."""
 
     def __init__(self, spec: SinkSpec, run: str | None, epoch: int = 0) -> None:
         check_settings(spec)
         if spec.existing is Existing.REPLACE and spec.mode is Mode.CHANGES:
             raise SashError("messages of a topic stay: existing = 'replace' is for mode = 'upsert'", "name another, or 'append'")
-        self._spec, self._run, self._epoch = spec, run, epoch
+        self._spec = spec
+        self._owner = Owner(run, epoch, "topic", lambda: f"the topic of {self}")
         self._topics: Topics | None = None
         self._producer: Producer | None = None
         self._record: Record | None = None  # what this run has put down, or found
         self._partitions: list[int] = []
-        self._was_mine = False
-        self._refusal: SinkRefused | None = None  # another run has the topic: it is not taken back
 
     def __str__(self) -> str:
         return f"Kafka {servers(self._spec)} {self._spec.option('topic')}"
@@ -55,12 +54,11 @@ class KafkaSink:
         with self._telling():
             topics = Topics(self._spec)
             topics.prepare()
-            if self._run is not None:
+            if self._owner.run is not None:
                 self._found(topics)
 
     def begin(self) -> int | None:
-        if self._refusal is not None:
-            raise self._refusal
+        self._owner.may_begin()
         self.close()
         with self._telling():
             topics = self._topics = Topics(self._spec)
@@ -72,14 +70,14 @@ class KafkaSink:
             self._record = self._found(topics)
             self._partitions = topics.partitions()
             self._in_transaction(iter(()), self._record)  # from now on it is this run's
-            self._was_mine = True
+            self._owner.has_begun()
             return self._record.position
 
     def write(self, taken: Taken) -> int:
         assert self._producer is not None and self._topics is not None and self._record is not None
         if self._record.position != taken.after:
             raise SinkMoved(self._record.position)
-        record = Record(self._record.run, self._epoch, taken.position, self._record.topic, self._spec.name)
+        record = Record(self._record.run, self._owner.epoch, taken.position, self._record.topic, self._spec.name)
         with self._telling():
             written = self._in_transaction(self._messages(taken, self._topics), record)
         self._record = record
@@ -102,17 +100,13 @@ class KafkaSink:
     def _found(self, topics: Topics) -> Record:
         """How far this run is; nowhere if it begins, which it must be allowed to."""
         found, now = topics.record(), topics.topic_id()
-        mine = Record(self._run or "", self._epoch, None, now, self._spec.name)
+        mine = Record(self._owner.run or NOBODY, self._owner.epoch, None, now, self._spec.name)
         if found is None or found.topic != now:
             if topics.has_messages():
                 self._check_existing(topics, is_ours=False)
             return mine
-        if found.run == self._run:
-            if found.epoch > self._epoch:
-                raise self._replaced()
-            return Record(found.run, self._epoch, found.position, now, self._spec.name)
-        if self._was_mine and found.run != NOBODY:
-            raise self._replaced()
+        if self._owner.is_mine(found.run, found.epoch):
+            return Record(found.run, self._owner.epoch, found.position, now, self._spec.name)
         if found.position is not None and topics.has_messages():
             self._check_existing(topics, is_ours=True)
         return mine
@@ -182,12 +176,6 @@ class KafkaSink:
     def _rows(self, texts: pa.Table) -> list[bytes]:
         return objects(self._spec.schema.names, texts.columns, len(texts))
 
-    def _replaced(self) -> SinkRefused:
-        self._refusal = SinkRefused(
-            f"another run has taken over the topic of {self}", "let one job at a time write to a topic, or name another"
-        )
-        return self._refusal
-
     @contextlib.contextmanager
     def _telling(self) -> Iterator[None]:
         """What Kafka says, as an error of ours, which names the place."""
@@ -196,12 +184,12 @@ class KafkaSink:
         except KafkaException as error:
             failure = error.args[0]
             if failure.code() in FENCED and self._is_another():
-                raise self._replaced() from None
+                raise self._owner.replaced() from None
             raise SashError(f"{self}: {failure.str()}", "see that its brokers run and let this user in") from None
 
     def _is_another(self) -> bool:
         """Whether the topic has become another run's, or another driver's."""
         with contextlib.suppress(KafkaException):
             found = None if self._topics is None else self._topics.record()
-            return found is not None and (found.run != self._run or found.epoch > self._epoch)
+            return found is not None and self._owner.is_lost(found.run, found.epoch)
         return False

@@ -21,25 +21,22 @@ from sash.runtime.instants import moment
 from sash.schema import BEGINNING, END
 from sash.sinks.netting import net_rows, not_a_key
 from sash.sinks.options import Existing, Mode, SinkSpec
+from sash.sinks.owner import Owner
 from sash.sinks.postgres.columns import sendable
 from sash.sinks.postgres.merging import Merge, copy_rows, make_stage
 from sash.sinks.postgres.target import Connection, Target
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
 from sash.sources.postgres import Server, first_line
 
-NOBODY = ""  # the run of a table that was released
-
 
 class PostgresSink:
-    """For one run: a process, or a checkpoint, of which `epoch` counts the drivers; None, while nobody knows which it will be."""
+    """For one run (`owner.py`)."""
 
     def __init__(self, spec: SinkSpec, run: str | None, epoch: int = 0) -> None:
         self._server = Server.of("a sink", dict(spec.options))
-        self._spec, self._run, self._epoch = spec, run, epoch
-        self._target = Target(spec)
+        self._spec, self._target = spec, Target(spec)
+        self._owner = Owner(run, epoch, "table", lambda: f"table {self._target.text}")
         self._connection: Connection | None = None
-        self._was_mine = False
-        self._refusal: SinkRefused | None = None  # another run has the table: it is not taken back
 
     def __str__(self) -> str:
         return f"{self._server} {self._spec.option('table')}"
@@ -49,12 +46,11 @@ class PostgresSink:
         with self._telling(), self._server.connect() as connection:
             self._target.look_up(connection)
             self._target.prepare(connection)
-            if self._run is not None:
+            if self._owner.run is not None:
                 self._position(connection)
 
     def begin(self) -> int | None:
-        if self._refusal is not None:
-            raise self._refusal
+        self._owner.may_begin()
         self.close()
         with self._telling():
             self._connection = self._server.connect()
@@ -65,7 +61,7 @@ class PostgresSink:
                 position = None if is_new else found  # somebody has dropped the table: it is written anew
                 self._claim(self._connection, position)
                 make_stage(self._connection, self._target)
-            self._was_mine = True
+            self._owner.has_begun()
             return position
 
     def write(self, taken: Taken) -> int:
@@ -79,9 +75,8 @@ class PostgresSink:
     def release(self) -> None:
         with self._telling(), self._server.connect() as connection:
             self._target.look_up(connection)
-            connection.execute(
-                self._target.query("UPDATE {record} SET run = '' WHERE target = %s AND run = %s"), (self._target.text, self._run)
-            )
+            freed = self._target.query("UPDATE {record} SET run = '' WHERE target = %s AND run = %s")
+            connection.execute(freed, (self._target.text, self._owner.run))
 
     def close(self) -> None:
         if self._connection is not None:
@@ -93,11 +88,8 @@ class PostgresSink:
         """How far this run is in the table; None if it begins, which it must be allowed to."""
         found = self._locked_record(connection)
         has_rows = connection.execute(self._target.query("SELECT 1 FROM {table} LIMIT 1")).fetchone() is not None
-        if found is not None and found[0] == self._run:
-            self._check_epoch(int(found[1]))
+        if found is not None and self._owner.is_mine(found[0], int(found[1])):
             return None if found[2] is None else int(found[2])
-        if self._was_mine and found is not None and found[0] != NOBODY:
-            raise self._replaced()
         is_ours = found is not None and self._spec.mode is Mode.UPSERT
         policy = self._spec.existing or (Existing.REPLACE if is_ours else Existing.REFUSE)
         if has_rows and policy is Existing.REFUSE:
@@ -121,26 +113,16 @@ class PostgresSink:
                 " ON CONFLICT (target) DO UPDATE SET sink = excluded.sink, run = excluded.run, epoch = excluded.epoch,"
                 " position = excluded.position, rows = CASE WHEN excluded.position IS NULL THEN 0 ELSE {record}.rows END"
             ),
-            (self._target.text, self._spec.name, self._run, self._epoch, position),
+            (self._target.text, self._spec.name, self._owner.run, self._owner.epoch, position),
         )  # fmt: skip
 
     def _check_position(self, connection: Connection, taken: Taken) -> None:
         found = self._locked_record(connection)
-        if found is None or found[0] != self._run:
-            raise self._replaced()
-        self._check_epoch(int(found[1]))
+        if found is None:
+            raise self._owner.replaced()
+        self._owner.must_be_mine(found[0], int(found[1]))
         if found[2] != taken.after:
             raise SinkMoved(found[2])
-
-    def _check_epoch(self, epoch: int) -> None:
-        if epoch > self._epoch:
-            raise self._replaced()
-
-    def _replaced(self) -> SinkRefused:
-        self._refusal = SinkRefused(
-            f"another run has taken over table {self._target.text}", "let one job at a time write to a table, or name another"
-        )
-        return self._refusal
 
     def _write_rows(self, connection: Connection, taken: Taken) -> int:
         changes = sendable(taken.changes)

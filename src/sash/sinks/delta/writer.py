@@ -30,10 +30,10 @@ from sash.sinks.delta.columns import check_names, net_changes
 from sash.sinks.files.partitions import partition_columns
 from sash.sinks.netting import NetRows, not_a_key
 from sash.sinks.options import Existing, Mode, SinkSpec
+from sash.sinks.owner import NOBODY, Owner
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken, dropped_changes
 from sash.sources.delta import open_table
 
-NOBODY = ""  # the run of a table that was released
 RUN, EPOCH, SINK, WRITER, WRONG = "sash.run", "sash.epoch", "sash.sink", "sash.writer", "sash.wrong"  # properties of the table
 INSERT, UPDATE, DELETE = 1, 2, 3
 COMPACTED = 100  # versions, after which small files become large ones
@@ -41,15 +41,16 @@ LARGE = 32 << 20  # bytes
 
 
 class DeltaSink:
-    """For one run: a process, or a checkpoint, of which `epoch` counts the drivers; None, while nobody knows which it will be."""
+    """For one run (`owner.py`)."""
 
     def __init__(self, spec: SinkSpec, run: str | None, epoch: int, base: Path) -> None:
         written = spec.option("path")
         if not written:
             raise SashError("a sink in Delta needs the folder of a table", "add path = 'folder', or path = 's3://bucket/folder'")
         check_names(spec.schema)
-        self._spec, self._run, self._epoch = spec, run, epoch
+        self._spec = spec
         self._place = absolute(written, base)
+        self._owner = Owner(run, epoch, "table", self.__str__)
         self._partitions = [spec.schema.names[place] for place in partition_columns(spec.option("partition_by"), spec.schema)]
         first = (Field("_op", INT), Field("_ts", TIMESTAMP)) if self._is_changes else ()
         self._columns = Schema((*first, *spec.schema.fields))
@@ -57,8 +58,6 @@ class DeltaSink:
         self._writer = ""  # by which name positions are kept in the log: another one for everybody who begins anew
         self._skipped: dict[int | None, int] = {}  # from the position in the log to one after which nothing had changed
         self._versions = 0  # since small files were merged
-        self._was_mine = False
-        self._refusal: SinkRefused | None = None  # another run has the table: it is not taken back
 
     def __str__(self) -> str:
         return f"Delta table {split_options(self._place)[0]}"
@@ -73,12 +72,11 @@ class DeltaSink:
             table = self._found()
             if table is not None:
                 self._check_columns(table)
-                if self._run is not None:
+                if self._owner.run is not None:
                     self._is_mine(table)
 
     def begin(self) -> int | None:
-        if self._refusal is not None:
-            raise self._refusal
+        self._owner.may_begin()
         self.close()
         with self._telling():
             table = self._found()
@@ -88,7 +86,8 @@ class DeltaSink:
             else:
                 self._check_columns(table)
                 self._claim(table)
-            self._table, self._was_mine = table, True
+            self._table = table
+            self._owner.has_begun()
             return self._position(table)
 
     def write(self, taken: Taken) -> int:
@@ -111,7 +110,7 @@ class DeltaSink:
     def release(self) -> None:
         with self._telling():
             table = self._found()
-            if table is not None and table.metadata().configuration.get(RUN) == self._run:
+            if table is not None and table.metadata().configuration.get(RUN) == self._owner.run:
                 self._say(table, {RUN: NOBODY, WRONG: ""})
 
     def close(self) -> None:
@@ -140,7 +139,8 @@ class DeltaSink:
         )  # fmt: skip
 
     def _mine(self) -> dict[str, str]:
-        return {RUN: self._run or "", EPOCH: str(self._epoch), SINK: self._spec.name, WRITER: self._writer, WRONG: ""}
+        run, epoch = self._owner.run or NOBODY, str(self._owner.epoch)
+        return {RUN: run, EPOCH: epoch, SINK: self._spec.name, WRITER: self._writer, WRONG: ""}
 
     def _check_columns(self, table: DeltaTable) -> None:
         wanted, found = DeltaSchema.from_arrow(self._columns.arrow), table.schema()
@@ -172,11 +172,8 @@ class DeltaSink:
         """Whether this run has begun to write the table; if not, it must be allowed to."""
         known = table.metadata().configuration
         run = known.get(RUN)
-        if run == self._run:
-            self._check_mine(table)
+        if run is not None and self._owner.is_mine(run, int(known[EPOCH])):
             return True
-        if self._was_mine and run is not None and run != NOBODY:
-            raise self._replaced()
         is_ours = run is not None and not self._is_changes
         policy = self._spec.existing or (Existing.REPLACE if is_ours else Existing.REFUSE)
         if policy is Existing.REFUSE and table.file_uris():
@@ -189,16 +186,10 @@ class DeltaSink:
 
     def _check_mine(self, table: DeltaTable) -> None:
         known = table.metadata().configuration
-        if known.get(RUN) != self._run or int(known.get(EPOCH, 0)) > self._epoch:
-            raise self._replaced()
+        self._owner.must_be_mine(known.get(RUN, NOBODY), int(known.get(EPOCH, 0)))
 
     def _position(self, table: DeltaTable) -> int | None:
         return table.transaction_version(self._writer)
-
-    def _replaced(self) -> SinkRefused:
-        way_out = "let one job at a time write to a table, or name another"
-        self._refusal = SinkRefused(f"another run has taken over {self}", way_out)
-        return self._refusal
 
     # --- Rows -----------------------------------------------------------------------------------------------------------
 

@@ -90,7 +90,8 @@ class Broker:
     def create_topic(self, name: str, partitions: int) -> None:
         from confluent_kafka.admin import AdminClient, NewTopic
 
-        AdminClient({"bootstrap.servers": self.address}).create_topics([NewTopic(name, partitions, 1)])[name].result(STARTING)
+        admin = AdminClient({"bootstrap.servers": self.address})  # what it was asked for ends with it
+        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(STARTING)
 
 
 @contextmanager

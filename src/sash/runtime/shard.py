@@ -31,6 +31,7 @@ from sash.runtime.lateness import Limits
 from sash.runtime.latent import LatentIntake
 from sash.runtime.live import Lanes
 from sash.runtime.losses import late_rows
+from sash.runtime.lost_order import LOST, by_full_row
 from sash.runtime.node import present
 from sash.runtime.packets import OUTSIDE, Cargo, Packet, facts_body
 from sash.runtime.placed import PlacedIntake
@@ -167,6 +168,8 @@ class Shard:
         for control, changes in later:
             is_end = self._clocks.take_control(control) or is_end
             out.rows += self._take_rows(changes)
+        if self._unordered and any(packet.cargo in LOST for packet in out.rows):
+            out.rows = list(by_full_row(out.rows, self._unordered))
         self._tell_the_end(is_end)
         results = self._graph.step(self._feeds(own), self._sinks, self._begins)
         for spec in self._views:
@@ -358,6 +361,7 @@ class Shard:
         latent = (intake for intake in self._intakes.values() if isinstance(intake, LatentIntake))
         self._begins.latent = {beginning(str(one.port.stream), one.port.spec.stamped_by): one for one in latent}
         self._by_number = {intake.port.number: intake for intake in self._intakes.values()}
+        self._unordered = {stream.name for stream in job.streams if not stream.is_in_order}
         self._arrivals = [port for port in ports if port.spec.source is not None]
         self._times = [port for port in ports if port.spec.is_time]
         views = {view.spec: view for view in job.first_views if view.level == self._level}

@@ -106,6 +106,29 @@ def test_files_are_merged_and_a_plain_reader_sees_every_change_once(monkeypatch:
 
 
 @pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("goes_on", [True, False], ids=["while it goes on", "at the end"])
+def test_a_task_that_wakes_up_after_its_batch_was_merged_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, goes_on: bool
+) -> None:
+    """One that was given up, and writes what another has written for it: a plain reader saw the changes of that batch twice."""
+    db = played(monkeypatch, tmp_path, range(3))
+    file = next(path for path in files(tmp_path) if path.name.startswith("batch-00000002-shard"))
+    data = file.read_bytes()
+    played(monkeypatch, tmp_path, range(3, 20), db)
+    settled(db)
+    assert not file.exists()
+    file.write_bytes(data)
+    if goes_on:
+        played(monkeypatch, tmp_path, range(20, 36), db)
+        settled(db)
+        assert in_order(changes(tmp_path)) == in_order(embedded(range(36)))
+    else:
+        db._running()._tidying.finish()
+    assert not file.exists()
+    db.close()
+
+
+@pytest.mark.usefixtures("often")
 def test_the_files_of_a_run_to_the_end_are_few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for number in range(9):
         put(tmp_path, number)

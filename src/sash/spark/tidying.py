@@ -27,7 +27,7 @@ from sash.spark.ledger import Ledger
 from sash.spark.manifest import Kept, Part
 from sash.spark.merging import BARRIER, NO_PARQUET, Merge, due, exchanged, merged
 from sash.spark.output_files import put_part, put_rows
-from sash.spark.output_folder import Leaving
+from sash.spark.output_folder import Leaving, older_files
 from sash.spark.outputs import is_changes, output_name
 from sash.spark.trials import shown
 
@@ -68,9 +68,13 @@ class Tidying:
             self._thread.start()
 
     def finish(self) -> None:
-        """The job is at its end: merge all that can be merged."""
+        """The job is at its end: merge all that can be merged, and let nothing lie beside it."""
         self.wait()
-        self._merge(self._ledger.manifest.batch, is_end=True)
+        last = self._ledger.manifest.batch
+        self._merge(last, is_end=True)
+        with self._ledger.changing():
+            found = [self._strays(name, last) for name in self._ledger.manifest.outputs]
+            self._ledger.put_base([leaving for leaving in found if leaving.files])
 
     def wait(self) -> None:
         """Until nobody merges."""
@@ -134,9 +138,9 @@ class Tidying:
                 data = None if is_one else merged(self._ledger.output.child(output), merge)
                 ready.append(_Merged(output, merge, data))
                 if sum(one.data.size for one in ready if one.data is not None) >= AT_ONCE:
-                    self._exchange(ready)
+                    self._exchange(ready, last)
                     ready = []
-            self._exchange(ready)
+            self._exchange(ready, last)
             ready = []
 
     def _due(self, last: int, *, is_end: bool) -> Iterator[tuple[str, Merge]]:
@@ -144,8 +148,8 @@ class Tidying:
             if kept.ended is None:
                 yield from ((name, merge) for merge in due(kept, last, self.history_of(name), is_end=is_end))
 
-    def _exchange(self, ready: list[_Merged]) -> None:
-        """Put merged files in the place of those that they are made of."""
+    def _exchange(self, ready: list[_Merged], last: int) -> None:
+        """Put merged files in the place of those that they are made of, and of what else lies there of batches up to `last`."""
         if not ready:
             return
         ledger = self._ledger
@@ -157,17 +161,22 @@ class Tidying:
             for one, part in zip(ready, parts, strict=True):
                 kept = exchanged(ledger.manifest.kept(one.output), one.merge, part)
                 ledger.manifest = ledger.manifest.with_output(one.output, kept)
-            ledger.put_base(Leaving(folder, (*_replaced(ready, name), BARRIER)) for name, folder in folders.items())
+            ledger.put_base([self._strays(name, last, BARRIER) for name in folders])
+
+    def _strays(self, output: str, last: int, *more: str) -> Leaving:
+        """Files of batches up to `last` that are of no part: what was merged, and what a task that had been given up put down
+        after its batch had been merged.
+
+        They are found before it is asked whether this driver still is the one that runs: its successor may merge the same ones.
+        """
+        folder = self._ledger.output.child(output)
+        return Leaving(folder, (*older_files(folder, self._ledger.manifest.kept(output), last + 1), *more))
 
 
 def _put(folder: Folder | None, one: _Merged) -> Part:
     if folder is None or one.data is None:
         return replace(one.merge.parts[0], level=one.merge.level)
     return put_part(folder, one.merge.part(), one.data)
-
-
-def _replaced(ready: list[_Merged], output: str) -> list[str]:
-    return [part.file for one in ready if one.output == output and one.data is not None for part in one.merge.parts]
 
 
 def _is_due(kept: Kept) -> bool:

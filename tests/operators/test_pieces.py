@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from sash.deltas import MOST_SHARED, Delta, forever
-from sash.operators.output_chunks import MOST, SMALLEST, FanoutEstimate, OutputChunks
+from sash.operators import output_chunks
+from sash.operators.output_chunks import MOST, ROOM, SMALLEST, FanoutEstimate, OutputChunks
 from sash.schema import FOREVER
 
 
 def test_nothing_is_known_before_the_first_rows() -> None:
     expected = FanoutEstimate()
     assert expected.of(1_000) == 0
-    expected.observe(0, Delta.room(50, 1))  # by time alone
+    expected.observe(0, 50)  # by time alone
     assert expected.of(1_000) == 0
 
 
 def test_larger_steps_give_more() -> None:
     expected = FanoutEstimate()
-    expected.observe(100, Delta.room(250, 1))
+    expected.observe(100, 250)
     assert [expected.of(rows) for rows in (0, 4, 100, 10_000)] == [0, 15, 375, 37_500]
 
 
 def test_a_few_rows_with_many_changes_do_not_take_all_memory() -> None:
     expected = FanoutEstimate()
-    expected.observe(1, Delta.room(10_000, 1))
-    assert expected.of(1 << 30) == MOST
-    expected.observe(1, Delta.room(3 * MOST, 0))
-    assert expected.of(1 << 30) == 6 * MOST
+    expected.observe(1, 10_000)
+    assert expected.of(1 << 30) == ROOM
+    expected.observe(1, 3 * ROOM)
+    assert expected.of(1 << 30) == 6 * ROOM
+    assert expected.in_parts(1 << 30) == MOST and expected.in_parts(0) == 0
 
 
 @pytest.mark.parametrize("guess", [0, 300])
@@ -42,6 +46,29 @@ def test_what_does_not_fit_goes_to_further_pieces(guess: int) -> None:
     changes = pieces.delta()
     assert (changes.expiry == FOREVER).all()
     assert changes.rows[:, 0].tolist() == list(range(written)) and written == 31 * max(guess, SMALLEST)
+
+
+def written(pieces: OutputChunks, instants: Sequence[int]) -> None:
+    for ts in instants:
+        piece = pieces.next()
+        piece.room[1][0], piece.room[3][0] = ts, 1
+        piece.add(1)
+
+
+def test_whole_instants_leave_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the last instant more may come, so it stays; an instant that fills everything stays as a whole."""
+    monkeypatch.setattr(output_chunks, "MOST", 4)
+    pieces = OutputChunks(1, 0)
+    written(pieces, [5, 5, 5])
+    assert not pieces.are_many
+    written(pieces, [5])
+    assert pieces.are_many and pieces.take_whole_instants() is None
+    written(pieces, [6, 8, 8])
+    part = pieces.take_whole_instants()
+    assert part is not None and part[0].ts.tolist() == [5, 5, 5, 5, 6] and part[1] == 8
+    assert not pieces.are_many and pieces.given == 5
+    written(pieces, [8, 9])
+    assert pieces.delta().ts.tolist() == [8, 8, 8, 9]
 
 
 def test_signed_changes_share_their_expiries() -> None:

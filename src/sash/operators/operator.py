@@ -34,6 +34,7 @@ class Operator(ABC):
     probes = 0  # rows for which a join looked at its other side, since the operator was built
     delays: Delays | None = None  # how late it gave what it gave; None for those that hold nothing back
     is_told_its_instant = False  # whether what `due` says may come earlier though it has not run
+    through: int | None = None  # while it has given only a part of what its last rows make: that is all before this instant
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -42,6 +43,10 @@ class Operator(ABC):
     @abstractmethod
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         """`begin` is the instant of the first row of any stream below, None while there is none."""
+
+    def go_on(self) -> Delta:
+        """The next part of what its last rows make (`piecewise.py`)."""
+        raise AssertionError("it has given everything")
 
     def due(self) -> int:
         """Before this instant it gives nothing unless a change comes in. One that cannot tell sees every move of time."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from sash.deltas import Delta, Int64s
 
 SMALLEST, LARGEST = 256, 1 << 18
-MOST = 1 << 20  # changes that are made room for at once, if no step had as many yet
+ROOM = 1 << 20  # changes that are made room for at once, if no step had as many yet
+MOST = 1 << 19  # changes that are given at once where the instants allow to give them in parts
 
 
 @dataclass(eq=False, slots=True)
@@ -45,11 +46,14 @@ class OutputChunks:
         self._width, self._expires = width, expires
         self._room = max(guess, SMALLEST)
         self._pieces: list[Piece] = []
+        self._full = 0  # changes in pieces that nobody writes to any more
+        self.given = 0  # changes that were taken before the end
 
     def next(self, needed: int = 1) -> Piece:
         """A piece with room for so many changes at least."""
         if self._pieces and self._pieces[-1].count + needed <= len(self._pieces[-1].made):
             return self._pieces[-1]
+        self._full += self._pieces[-1].count if self._pieces else 0
         room = max(self._room, needed)
         self._room = min(2 * self._room, LARGEST)
         self._pieces.append(Piece(Delta.room(room, self._width, expires=self._expires)))
@@ -59,6 +63,22 @@ class OutputChunks:
         if len(self._pieces) == 1:
             return self._pieces[0].delta()
         return Delta.concatenate([piece.delta() for piece in self._pieces], self._width)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether so many were written that they should not wait for the others."""
+        return bool(self._pieces) and self._full + self._pieces[-1].count >= MOST
+
+    def take_whole_instants(self) -> tuple[Delta, int] | None:
+        """All changes before the instant of the last one, and that instant, of which more may come. None if all are of one."""
+        first, last = self._pieces[0], self._pieces[-1]
+        until = int(last.made.ts[last.count - 1])
+        if int(first.made.ts[0]) == until:
+            return None
+        whole, rest = self.delta().split(until)
+        self._pieces = [Piece(rest.copy(), len(rest.ts))] if len(rest.ts) else []
+        self._full, self.given = 0, self.given + len(whole.ts)
+        return whole, until
 
 
 class FanoutEstimate:
@@ -74,8 +94,12 @@ class FanoutEstimate:
         if not self._rows:
             return 0
         likely = rows * self._changes // self._rows
-        return min(likely + likely // 2, max(MOST, 2 * self._changes))
+        return min(likely + likely // 2, max(ROOM, 2 * self._changes))
 
-    def observe(self, rows: int, changes: Delta) -> None:
+    def in_parts(self, rows: int) -> int:
+        """The same where changes are given in parts."""
+        return min(self.of(rows), MOST)
+
+    def observe(self, rows: int, changes: int) -> None:
         if rows:
-            self._rows, self._changes = rows, len(changes.ts)
+            self._rows, self._changes = rows, changes

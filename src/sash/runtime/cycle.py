@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from sash.deltas import Delta
+from sash.operators.output_chunks import MOST
 from sash.runtime.node import Begins, Node
 from sash.runtime.rules import Move, next_move
 from sash.runtime.schedule import BY_LOAD, batch_for
@@ -38,6 +39,8 @@ class Cycle:
         self.timing = Timing.DIRECT
         self.watch: Watch | None = None
         self.messages = 0  # about time alone, since the graph was built
+        self.hand_out: Callable[[], None] | None = None  # where much came out at sinks: takes it before the end of a step
+        self._out = 0  # changes of sinks that wait for it
         self._ready: list[tuple[int, int]] = []  # a heap: the most urgent first, then the nearest to the sources
         self._count = 0  # of those who can work
         self._batch = batch_for(0)
@@ -45,7 +48,7 @@ class Cycle:
 
     def step(self, begins: Begins, load: int) -> None:
         """Work off all that the ports hold, as far as their clocks allow."""
-        self._begins, self._batch = begins, batch_for(load)
+        self._begins, self._batch, self._out = begins, batch_for(load), 0
         for node in self.nodes:
             if node.operator is not None and node.has_more():
                 self._wake(node)
@@ -123,25 +126,47 @@ class Cycle:
         return self._run_to(node, node.cut(node.reach, self._batch if batch == BY_LOAD else batch, self._begins))
 
     def _run_to(self, node: Node, now: int) -> Node:
-        inputs = node.take(now)
-        if node.is_ready and not node.has_more():
-            node.is_ready = False
-            self._count -= 1
+        if node.is_on_its_way:
+            inputs, delta = [], node.go_on()
+        else:
+            inputs = node.take(now)
+            delta = node.run(inputs, now, self._begins)
+        self._note(node)
         count, tells_time = sum([len(taken.ts) for taken in inputs]), self.timing is not Timing.ROWS
-        delta = node.run(inputs, now, self._begins)
         while tells_time and (heir := node.heir) is not None and len(delta.ts) and heir.arcs[0].first == FOREVER:
+            now = node.got_to
             node.output.promise(now)
             self._tell(node, count, delta)
             node, count = heir, len(delta.ts)
             delta = node.run([delta], now, self._begins)
-        node.output.put(delta, now if tells_time else _last(delta))
+            if node.is_on_its_way:
+                self._note(node)
+        node.output.put(delta, node.got_to if tells_time else _last(delta))
         self._wake_readers(node)
         self._tell(node, count, delta)
         for tap, given in node.tapped():
-            tap.output.put(given, now if tells_time else _last(given))
+            tap.output.put(given, node.got_to if tells_time else _last(given))
             self._wake_readers(tap)
             self._tell(tap, 0, given)
+            self._count_out(tap, given)
+        self._count_out(node, delta)
         return node
+
+    def _note(self, node: Node) -> None:
+        """Whether it can go on, after it has run."""
+        if node.is_ready and not node.has_more():
+            node.is_ready = False
+            self._count -= 1
+        elif node.is_on_its_way and not node.is_ready:
+            self._wake(node)
+
+    def _count_out(self, node: Node, delta: Delta) -> None:
+        """Let the changes of sinks go out once they are many."""
+        if node.results is not None and self.hand_out is not None:
+            self._out += len(delta.ts)
+            if self._out >= MOST:
+                self._out = 0
+                self.hand_out()
 
     def _tell(self, node: Node, count: int, delta: Delta) -> None:
         if self.watch is not None:

@@ -60,7 +60,7 @@ class EmbeddedHost:
         self.job = job
         self._history = history
         self._histories = dict(histories or {})  # of views that say how much is kept of them
-        self._shard = Shard(job, 1, 0, self._arena)
+        self._shard = Shard(job, 1, 0, self._arena, self._take_part)
         self._orders: dict[str, int] = {}
         self._kept: dict[Spec, Kept] = {}
         self._shelf = Shelf(self._shard.interner)
@@ -403,11 +403,7 @@ class EmbeddedHost:
         return counted(now.operators(), self._shard.early(), self.elapsed)
 
     def _take_out(self, out: Outcome) -> None:
-        self._has_moved()
-        changes = 0
-        for view, net in out.changes:
-            if len(net.ts):
-                changes += self._take_changes(view.view.name, net)
+        self._take_part(out)
         for packet in out.rows:
             if packet.cargo is Cargo.LATE:
                 self.late[packet.name].add(packet.batch(), self.event_time)
@@ -416,8 +412,14 @@ class EmbeddedHost:
         if out.rows:
             self._warnings.hear(out.rows, self.job.streams)
         now = time.monotonic()
-        self._steps, self._changes = self._steps + 1, self._changes + changes
+        self._steps += 1
         self._last_step, self._stepped, self._is_end = now - self._stepped, now, False
+
+    def _take_part(self, out: Outcome) -> None:
+        self._has_moved()
+        for view, net in out.changes:
+            if len(net.ts):
+                self._changes += self._take_changes(view.view.name, net)
 
     def _take_changes(self, name: str, net: Delta) -> int:
         """Keep them; how many they are."""

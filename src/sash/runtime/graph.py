@@ -12,7 +12,7 @@ batch is one pass over those that have something to do (`one_pass.py`); all else
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -255,13 +255,15 @@ class Graph:
         return sum(node.output.rows for node in self._cycle.nodes)
 
     def step(
-        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Begins
+        self, feeds: Mapping[PortSpec, Feed], sinks: Iterable[Spec], begins: Begins,
+        hand_out: Callable[[Results], None] | None = None,
     ) -> Results:
         """Bring new changes to the ports, work as far as the clocks allow, and give what came out at the sinks.
 
         Ports that are not fed have nothing new, and time has not moved there. `begins` are the instants of the first rows of all
-        streams.
+        streams. Where much comes out, `hand_out` is given what came so far, each with how far it is; so it need not be kept.
         """
+        self._cycle.hand_out = None if hand_out is None else lambda: hand_out(self._given_so_far(feeds))
         self._collect(tuple(sinks))
         self._refresh()
         fed, load, are_due = [], 0, True
@@ -319,14 +321,23 @@ class Graph:
         self._one_pass.is_stale = True
 
     def _results(self, feeds: Mapping[PortSpec, Feed]) -> Results:
-        results, found = Results(self, feeds), dict[Node, list[Delta]]()
+        results = Results(self, feeds)
+        results.update((node.spec, Feed(delta, self._clock(node))) for node, delta in self._take_given())
+        return results
+
+    def _given_so_far(self, feeds: Mapping[PortSpec, Feed]) -> Results:
+        """In the middle of a step, in which the sinks have got to different instants."""
+        results = Results(self, feeds)
+        results.update((node.spec, Feed(delta, node.output.clock)) for node, delta in self._take_given())
+        return results
+
+    def _take_given(self) -> Iterator[tuple[Node, Delta]]:
+        found = dict[Node, list[Delta]]()
         for node, delta in self._given:
             found.setdefault(node, []).append(delta)
         self._given.clear()
         for node, parts in found.items():
-            whole = parts[0] if len(parts) == 1 else Delta.concatenate(parts, node.spec.layout.width)
-            results[node.spec] = Feed(whole, self._clock(node))
-        return results
+            yield node, parts[0] if len(parts) == 1 else Delta.concatenate(parts, node.spec.layout.width)
 
     def unchanged(self, spec: Spec) -> Feed:
         """Of one that gave nothing in the last step. Time got there too, whether or not somebody asked for it."""

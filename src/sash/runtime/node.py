@@ -40,6 +40,7 @@ class Node:
     begins_with: tuple[str, ...] | None  # of one that shows something before it has a row: the streams with whose first row
     is_waiting_prone: bool  # whether time may hold it back, or make it give something
     is_ready: bool = False  # stands among those that can work
+    aim: int = BEGINNING  # the instant up to which it was last told to work
     results: list[tuple[Node, Delta]] | None = None  # where a sink puts what it gives in a step
     early: Early | None = None  # of a negation
     taps: dict[Spec, Node] = field(default_factory=dict)  # of one with several outputs: where each comes out
@@ -73,8 +74,11 @@ class Node:
     def has_more(self) -> bool:
         """Whether it has a row below the least of its registers (seed 004, figure 8).
 
-        All rows of an instant are worked off together, so an instant is open until every register is past it.
+        All rows of an instant are worked off together, so an instant is open until every register is past it. One that has not
+        given all that its last rows make has more in any case.
         """
+        if self.operator is not None and self.operator.through is not None:
+            return True
         first = clock = FOREVER
         for arc in self.arcs:
             if arc.first < first:
@@ -86,12 +90,18 @@ class Node:
     @property
     def next_event(self) -> int:
         """The instant of the next change that it has, or will make by itself."""
-        assert self.operator is not None
-        event = self.operator.due()
+        event = self.due
         for arc in self.arcs:
             if arc.first < event:
                 event = arc.first
         return event
+
+    @property
+    def due(self) -> int:
+        """The instant of the next change that it makes by itself, or still has to give."""
+        assert self.operator is not None
+        through = self.operator.through
+        return self.operator.due() if through is None else through
 
     def is_ahead_of_none(self, delta: Delta) -> bool:
         """Whether all who read it may take all of these rows."""
@@ -120,14 +130,35 @@ class Node:
         delta = self.operator.run(inputs, now, self.begin(begins) if self.begins_with is not None else None)
         self.metrics.seconds += time.perf_counter() - started
         self.observe(inputs, delta)
+        self.aim = now
         return delta
+
+    def go_on(self) -> Delta:
+        """The next part of what it makes of what it took last."""
+        assert self.operator is not None
+        started = time.perf_counter()
+        delta = self.operator.go_on()
+        self.metrics.seconds += time.perf_counter() - started
+        self.observe((), delta)
+        return delta
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether it still has something to give of what it took last."""
+        return self.operator is not None and self.operator.through is not None
+
+    @property
+    def got_to(self) -> int:
+        """Before this instant it has given everything, since it was run."""
+        through = None if self.operator is None else self.operator.through
+        return self.aim if through is None else through
 
     def observe(self, inputs: Sequence[Delta], delta: Delta) -> None:
         """Keep what a sink gave, and count."""
         metrics = self.metrics
         if len(delta.ts):
             self.gave(delta)
-            if self.early is not None:
+            if self.early is not None and inputs:
                 self.early.observe(inputs[0], delta)
         for side, taken in enumerate(inputs):
             if len(taken.ts):

@@ -106,6 +106,9 @@ class OnePass:
             self._has_too_much = True
             return
         given = self._run(node, [arc.take(now) for arc in node.arcs], now)
+        if node.is_on_its_way:
+            self._leave(node, given, now)
+            return
         if not node.is_waiting_prone and node.arcs[0].first != FOREVER:
             node.sources.note(node)
         if len(given.ts):
@@ -135,7 +138,7 @@ class OnePass:
         if weight:
             node.metrics.seconds += weight * (perf_counter() - started)
         node.observe(inputs, given)
-        node.is_ready, node.output.clock = False, now
+        node.is_ready, node.output.clock = False, now if operator.through is None else operator.through
         if node.is_waiting_prone:
             node.sources.note(node)
         return given
@@ -160,6 +163,14 @@ class OnePass:
                 self._list(reader)
         for routing in node.routings:
             waiting.extend(routing.routed(delta))
+
+    def _leave(self, node: Node, given: Delta, now: int) -> None:
+        """One that gives much, and has given a part of it: the cycle lets it go on."""
+        self._has_too_much, node.aim = True, now
+        for one, delta in [(node, given), *node.tapped()]:
+            if one.output.is_clear:
+                self._filled.append(one.output)
+            one.output.put(delta, node.got_to)
 
     def count_skipped(self) -> None:
         """Before somebody looks at what operators have counted: filters that were tested together and not run."""

@@ -7,7 +7,7 @@ A step is a function of the arena and its packets, so that a step that is run ag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -89,8 +89,11 @@ class Beginnings(Mapping[str, int | None]):
 class Shard:
     """Shard number `shard` of a level."""
 
-    def __init__(self, job: Job, level: int, shard: int, arena: Arena) -> None:
-        self._level, self._shard, self._arena = level, shard, arena
+    def __init__(
+        self, job: Job, level: int, shard: int, arena: Arena, take_part: Callable[[Outcome], None] | None = None
+    ) -> None:
+        """`take_part` is given the changes of a step as they come, where they are many; the outcome of the step has the rest."""
+        self._level, self._shard, self._arena, self._take_part = level, shard, arena, take_part
         self._interner = Interner(arena)
         self.failures = Failures()
         self._clocks = Clocks(arena)
@@ -171,7 +174,7 @@ class Shard:
         if self._unordered and any(packet.cargo in LOST for packet in out.rows):
             out.rows = list(by_full_row(out.rows, self._unordered))
         self._tell_the_end(is_end)
-        results = self._graph.step(self._feeds(own), self._sinks, self._begins)
+        results = self._step(self._feeds(own))
         for spec in self._views:
             results[spec]  # all of them, in their order
         self._show(results, out, is_end)
@@ -208,7 +211,7 @@ class Shard:
             for reader in readers:
                 feeds[reader] = feed
         out = Outcome([])
-        self._show(self._graph.step(feeds, self._sinks, self._begins), out, is_end=False)
+        self._show(self._step(feeds), out, is_end=False)
         self._forget(moved.intakes)
         return out
 
@@ -243,13 +246,32 @@ class Shard:
             view = self._views.get(spec)
             if view is None:
                 continue  # it is for others
-            feed = view.due(results[spec], self._clocks.final_before(view.view.time))
-            if view.is_holding:
-                self._holding[spec] = None
+            feed = self._due(view, results[spec])
             feed = self._flushed(view.view, feed) if is_end else feed
             if len(feed.delta.ts):
                 out.changes.append((view, self._first(view, feed) if spec in self._new else view.net(feed.delta)))
         self._new.clear()
+
+    def _due(self, view: ViewChanges, feed: Feed) -> Feed:
+        due = view.due(feed, self._clocks.final_before(view.view.time))
+        if view.is_holding:
+            self._holding[view.view.spec] = None
+        return due
+
+    def _step(self, feeds: Mapping[PortSpec, Feed]) -> Results:
+        """Let the graph work. What many changes come to goes out on the way, if somebody takes it; exchanges wait for the end."""
+        is_whole = self._take_part is None or bool(self._new) or bool(self._exchanges)
+        return self._graph.step(feeds, self._sinks, self._begins, None if is_whole else self._show_part)
+
+    def _show_part(self, results: Results) -> None:
+        """What came of some views so far: of each whole instants."""
+        assert self._take_part is not None
+        out = Outcome([])
+        for spec, feed in results.items():
+            view = self._views.get(spec)
+            if view is not None and len((due := self._due(view, feed)).delta.ts):
+                out.changes.append((view, view.net(due.delta)))
+        self._take_part(out)
 
     def _learn_partitions(self, packets: Sequence[Packet]) -> None:
         """Before any rows of the step: one that is new starts at the clock that its stream has had so far."""

@@ -86,7 +86,7 @@ def promise(nodes: Sequence[Node], inputs: Sequence[Sequence[int]], number: int,
             known[one] = node.output.clock
         else:
             bounds = [min(arc.first, max(arc.clock, known[below])) for arc, below in zip(node.arcs, inputs[one], strict=True)]
-            known[one] = max(node.output.clock, min(node.operator.due(), *bounds))
+            known[one] = max(node.output.clock, min(node.due, *bounds))
     return known[number]
 
 

@@ -62,5 +62,5 @@ class Distinct(Operator):
                 )
             )
         changes = pieces.delta()
-        self._yield.observe(len(delta), changes)
+        self._yield.observe(len(delta), len(changes.ts))
         return changes

@@ -14,7 +14,7 @@ Where messages are merged, a change takes the place of the message before it in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,6 +76,7 @@ class MessageJoin(Join):
 
     def __init__(self, spec: MessageJoinSpec, context: OperatorContext) -> None:
         super().__init__(spec, context)
+        self.in_parts = not spec.merges
         is_in_order = spec.left.pattern is Pattern.WEAKEST and spec.right.pattern is Pattern.WEAKEST
         self._joined = (NoInstants if is_in_order else InstantHeap)(context.scope.scope("joined"), merges=spec.merges)
         logs = [log.bundle for log in self._logs]
@@ -89,7 +90,7 @@ class MessageJoin(Join):
         self.probes -= sum(len(delta) - int(np.count_nonzero(delta.weight)) for delta in inputs)  # messages look at nobody
         return super().run(inputs, now, begin)
 
-    def _join(self, left: Delta, right: Delta, pieces: OutputChunks) -> None:
+    def _join(self, left: Delta, right: Delta, pieces: OutputChunks) -> Iterator[None]:
         l_log, r_log = self._logs
         reached = int(self._joined.registers[kernel.REACHED])
         l_log.reserve(len(left), reached)
@@ -105,6 +106,7 @@ class MessageJoin(Join):
                     self._bundle.record, *out.room,
                 )
             )
+            yield
 
 
 class MessageLookup(Timeless):

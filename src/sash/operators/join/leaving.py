@@ -7,7 +7,7 @@ Output:      signed; only the columns that are wanted
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +18,9 @@ from sash.operators.join.kernels.leaving import LeavingSides, Moves, join_leavin
 from sash.operators.join.merging_log import MergingLog
 from sash.operators.join.operator import in_slices
 from sash.operators.join.sides import Sides
-from sash.operators.operator import Operator, OperatorContext
+from sash.operators.operator import OperatorContext
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
+from sash.operators.piecewise import Piecewise
 
 if TYPE_CHECKING:
     from sash.operators.join.spec import LeavingJoinSpec
@@ -28,7 +29,7 @@ LEAST_SLICE = 1 << 12  # rows of a side that a log makes room for at once; where
 MET = 256  # lines that a row meets before its pairs with them are written
 
 
-class LeavingJoin(Operator):
+class LeavingJoin(Piecewise):
     """Pair every row that comes, and again when it leaves, with the live rows of the other side."""
 
     def __init__(self, spec: LeavingJoinSpec, context: OperatorContext) -> None:
@@ -79,17 +80,14 @@ class LeavingJoin(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         left, right = inputs
         came = len(left.ts) + len(right.ts)
-        pieces = OutputChunks(self.layout.width, self._yield.of(came))
-        if came <= LEAST_SLICE:
-            self._slide(left, right, now, pieces)
-        else:
-            for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
-                self._slide(left_part, right_part, until, pieces)
-        changes = pieces.delta()
-        self._yield.observe(came, changes)
-        return changes
+        pieces = OutputChunks(self.layout.width, self._yield.in_parts(came))
+        return self.give(pieces, self._work_on(left, right, now, pieces), came, self._yield)
 
-    def _slide(self, left: Delta, right: Delta, until: int, pieces: OutputChunks) -> None:
+    def _work_on(self, left: Delta, right: Delta, now: int, pieces: OutputChunks) -> Iterator[None]:
+        for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
+            yield from self._slide(left_part, right_part, until, pieces)
+
+    def _slide(self, left: Delta, right: Delta, until: int, pieces: OutputChunks) -> Iterator[None]:
         """Take rows in, and let those go that leave before an instant."""
         before, came = self.kept, len(left.ts) + len(right.ts)
         (left_log, right_log), reached = self._logs, self._reached.item()
@@ -107,6 +105,7 @@ class LeavingJoin(Operator):
             )
             if not out.is_full:
                 break
+            yield
         self._reached[0] = until - 1
         self.probes += 2 * came + before - self.kept
 

@@ -20,6 +20,7 @@ from sash.operators.join.kernels.equi_join import ExpiringJoin, SignedSides, joi
 from sash.operators.join.sides import Sides
 from sash.operators.operator import OperatorContext, Timeless
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
+from sash.operators.piecewise import Piecewise
 from sash.stores.bag import KeyedBag
 from sash.stores.row_log import RowLog
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 SLICE = 1 << 14  # rows of a side that a log makes room for at once
 
 
-class Join(Timeless):
+class Join(Piecewise, Timeless):
     """Pair every arriving row with the live rows of the other side."""
 
     LOG = RowLog
@@ -54,17 +55,14 @@ class Join(Timeless):
             return self.nothing
         came = len(left) + len(right)
         self.probes += came
-        pieces = OutputChunks(self.layout.width, max(came, self._yield.of(came)), expires=True)
-        if came <= SLICE:
-            self._join(left, right, pieces)
-        else:
-            for left_part, right_part, _ in in_slices(left, right, now, SLICE):
-                self._join(left_part, right_part, pieces)
-        pairs = pieces.delta()
-        self._yield.observe(came, pairs)
-        return pairs
+        pieces = OutputChunks(self.layout.width, max(came, self._yield.in_parts(came)), expires=True)
+        return self.give(pieces, self._work_on(left, right, now, pieces), came, self._yield)
 
-    def _join(self, left: Delta, right: Delta, pieces: OutputChunks) -> None:
+    def _work_on(self, left: Delta, right: Delta, now: int, pieces: OutputChunks) -> Iterator[None]:
+        for left_part, right_part, _ in in_slices(left, right, now, SLICE):
+            yield from self._join(left_part, right_part, pieces)
+
+    def _join(self, left: Delta, right: Delta, pieces: OutputChunks) -> Iterator[None]:
         l_log, r_log = self._logs
         now = min(int(delta.ts[0]) for delta in (left, right) if len(delta))
         l_log.reserve(len(left), now)
@@ -78,9 +76,10 @@ class Join(Timeless):
                     self._bundle.record, *out.room,
                 )
             )
+            yield
 
 
-class SignedJoin(Timeless):
+class SignedJoin(Piecewise, Timeless):
     """Pair every change with the rows of the other side."""
 
     def __init__(self, spec: SignedJoinSpec, context: OperatorContext) -> None:
@@ -106,7 +105,10 @@ class SignedJoin(Timeless):
         for bag, delta in zip(self._bags, inputs, strict=True):
             bag.reserve(len(delta))
         self._sides.start(len(left), len(right))
-        pieces = OutputChunks(self.layout.width, max(came, self._yield.of(came)))
+        pieces = OutputChunks(self.layout.width, max(came, self._yield.in_parts(came)))
+        return self.give(pieces, self._work_on(left, right, pieces), came, self._yield)
+
+    def _work_on(self, left: Delta, right: Delta, pieces: OutputChunks) -> Iterator[None]:
         while not self._sides.is_done:
             out = pieces.next()
             rows, ts, _, weight = out.room
@@ -115,9 +117,7 @@ class SignedJoin(Timeless):
                     left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._bundle.record, rows, ts, weight
                 )
             )
-        pairs = pieces.delta()
-        self._yield.observe(came, pairs)
-        return pairs
+            yield
 
 
 def in_slices(left: Delta, right: Delta, now: int, size: int) -> Iterator[tuple[Delta, Delta, int]]:

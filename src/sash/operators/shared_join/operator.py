@@ -12,14 +12,16 @@ Output:  none; those of its taps are signed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sash.deltas import Delta, forever
 from sash.operators.join.leaving import LeavingJoin
+from sash.operators.join.operator import SLICE, in_slices
 from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import OperatorContext
+from sash.operators.output_chunks import MOST
 from sash.operators.shared_join.together import Together
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from sash.operators.shared_join.spec import SharedJoinSpec
 
 TOGETHER = "together"  # the scope of the common logs
+
+Part = tuple[list[tuple["LeavingJoinSpec", Delta]], int | None]  # what taps give, and the instant before which that is all
 
 
 class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
@@ -42,6 +46,7 @@ class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
         self._together: Together | None = None
         self._apart: dict[LeavingJoinSpec, LeavingJoin] = {}
         self._given: list[tuple[LeavingJoinSpec, Delta]] = []
+        self._parts: Iterator[Part] = iter(())
 
     @property
     def kept(self) -> int:
@@ -57,26 +62,55 @@ class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         self.begin()
         left, right = inputs
-        if self._together is not None:
-            self._given = [(self._taps[tap], delta) for tap, delta in self._together.run(left, right, now)]
-            self.probes += self._together.walks
-            if self._together.has_many_copies:
-                self._part()
-        else:
-            given = [(tap, self._run_apart(tap, left, right, now)) for tap in self._taps]
-            self._given = [(tap, delta) for tap, delta in given if len(delta.ts)]
+        run = self._run_alone if len(self._apart) == 1 else self._run_together if self._together is not None else self._run_apart
+        self._parts = run(left, right, now)
+        return self.go_on()
+
+    def go_on(self) -> Delta:
+        given, self.through = next(self._parts)
+        self._given = [(tap, delta) for tap, delta in given if len(delta.ts)]
         return self.nothing
 
     def given(self) -> Sequence[tuple[LeavingJoinSpec, Delta]]:
         return self._given
 
-    def _run_apart(self, tap: LeavingJoinSpec, left: Delta, right: Delta, now: int) -> Delta:
+    def _run_together(self, left: Delta, right: Delta, now: int) -> Iterator[Part]:
+        assert self._together is not None
+        for given, until in self._together.run(left, right, now):
+            part = [(self._taps[tap], delta) for tap, delta in given]
+            if until is None:
+                self.probes += self._together.walks
+                if self._together.has_many_copies:
+                    self._part()
+            yield part, until
+
+    def _run_alone(self, left: Delta, right: Delta, now: int) -> Iterator[Part]:
+        (tap,) = self._apart
+        for delta, until in self._parts_of(tap, left, right, now):
+            yield [(tap, delta)], until
+
+    def _run_apart(self, left: Delta, right: Delta, now: int) -> Iterator[Part]:
+        """Slice by slice: a part ends where all joins have got to."""
+        given: list[tuple[LeavingJoinSpec, Delta]] = []
+        for left_part, right_part, until in in_slices(left, right, now, SLICE):
+            if sum(len(delta.ts) for _, delta in given) >= MOST:
+                yield _joined(given), self._reached + 1
+                given = []
+            for tap in self._taps:
+                given += ((tap, delta) for delta, _ in self._parts_of(tap, left_part, right_part, until))
+        yield _joined(given), None
+
+    def _parts_of(self, tap: LeavingJoinSpec, left: Delta, right: Delta, now: int) -> Iterator[tuple[Delta, int | None]]:
+        """What the join of one tap alone makes of rows."""
         join, (left_window, right_window) = self._apart[tap], tap.windows
         before = join.probes
         rows = left.with_expiry(left.ts + left_window), right.with_expiry(right.ts + right_window)
         delta = join.run(rows, now, None)
+        while join.through is not None:
+            yield delta, join.through
+            delta = join.go_on()
         self.probes += join.probes - before
-        return delta
+        yield delta, None
 
     # Taps come and go.
 
@@ -196,6 +230,14 @@ class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
 
     def _owner(self, name: str) -> str:
         return f"{self._spec.fingerprint}/{name}"
+
+
+def _joined(given: Sequence[tuple[LeavingJoinSpec, Delta]]) -> list[tuple[LeavingJoinSpec, Delta]]:
+    """One delta a tap."""
+    found: dict[LeavingJoinSpec, list[Delta]] = {}
+    for tap, delta in given:
+        found.setdefault(tap, []).append(delta)
+    return [(tap, Delta.concatenate(parts, tap.layout.width)) for tap, parts in found.items()]
 
 
 def _longest(taps: Sequence[LeavingJoinSpec], side: int) -> int:

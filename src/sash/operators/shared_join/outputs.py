@@ -14,7 +14,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s
 from sash.kernels.bundles import Bundle
 from sash.operators.join.leaving import column_moves
-from sash.operators.output_chunks import LARGEST, FanoutEstimate
+from sash.operators.output_chunks import LARGEST, MOST, FanoutEstimate
 from sash.operators.shared_join.kernels import Output, Taps
 from sash.schema import FOREVER
 
@@ -32,11 +32,12 @@ class TapOutput:
         self._width, self._record = width, record
         self._place, self._likely = Delta.room(LITTLE, width), FanoutEstimate()
         self._parts: list[Delta] = []
+        self._taken = 0  # changes of these rows that were taken before the end
         self._aim(self._place)
 
     def begin(self, came: int) -> int:
         """Be ready for the changes of so many rows; the room that there is."""
-        likely = self._likely.of(came)
+        likely = self._likely.in_parts(came)
         if likely > LITTLE:
             self._aim(Delta.room(likely, self._width))
         elif self._room is not self._place:
@@ -53,10 +54,28 @@ class TapOutput:
         """All that was written, so many of it since the last call."""
         self._keep(count)
         made, self._parts = Delta.concatenate(self._parts, self._width), []
-        self._likely.observe(came, made)
+        self._likely.observe(came, self._taken + len(made.ts))
+        self._taken = 0
         if self._room is not self._place:
             self._aim(self._place)
         return made
+
+    def instants(self, count: int) -> tuple[int, int] | None:
+        """Of the first and the last change that were written."""
+        first = self._parts[0].ts[0] if self._parts else self._room.ts[0] if count else None
+        last = self._room.ts[count - 1] if count else self._parts[-1].ts[-1] if self._parts else None
+        return None if first is None or last is None else (int(first), int(last))
+
+    def take_before(self, count: int, until: int) -> Delta:
+        """What was written of what happens before an instant; the rest stays here."""
+        room = len(self._room.ts)
+        self._keep(count)
+        whole, rest = Delta.concatenate(self._parts, self._width).split(until)
+        self._parts = [rest.copy()] if len(rest.ts) else []
+        self._taken += len(whole.ts)
+        if self._room is not self._place and count:
+            self._aim(Delta.room(room, self._width))
+        return whole
 
     def _keep(self, count: int) -> None:
         if count:
@@ -75,6 +94,7 @@ class TapOutputs:
     def __init__(self, taps: Sequence[LeavingJoinSpec]) -> None:
         moves = [column_moves(tap) for tap in taps]
         self._counts, self._rooms = np.zeros(len(taps), np.int64), np.zeros(len(taps), np.int64)
+        self._aside = 0
         self.due = np.full(len(taps), FOREVER)
         records = np.zeros((len(taps), 9), np.int64)  # of outputs
         self._outputs = [TapOutput(tap.layout.width, record) for tap, record in zip(taps, records, strict=True)]
@@ -87,14 +107,36 @@ class TapOutputs:
         assert Output._fields == ("values", "ts", "weight"), "as records are written here"
 
     def begin(self, came: int) -> None:
-        self._counts[:] = 0
+        self._counts[:] = self._aside = 0
         self._rooms[:] = [output.begin(came) for output in self._outputs]
 
     def make_room(self) -> None:
         """A tap has no room for what a row may give any more: it gets more, and others that have little left."""
         for tap in np.flatnonzero(self._rooms - self._counts < MET).tolist():
+            self._aside += self._counts.item(tap)
             self._rooms[tap] = self._outputs[tap].put_aside(self._counts.item(tap))
             self._counts[tap] = 0
+
+    @property
+    def are_many(self) -> bool:
+        """Whether so many changes were put aside that they should not wait for the others."""
+        return self._aside >= MOST
+
+    def take_whole_instants(self) -> tuple[list[tuple[int, Delta]], int] | None:
+        """What all gave before the instant of the last change, and that instant. None if all are of one."""
+        found = zip(self._outputs, self._counts.tolist(), strict=True)
+        instants = [ends for output, count in found if (ends := output.instants(count)) is not None]
+        until = max(last for _, last in instants)
+        if min(first for first, _ in instants) == until:
+            return None
+        taken = []
+        for tap, output in enumerate(self._outputs):
+            delta = output.take_before(self._counts.item(tap), until)
+            self._counts[tap] = 0
+            if len(delta.ts):
+                taken.append((tap, delta))
+        self._aside = 0
+        return taken, until
 
     def take(self, came: int) -> Iterator[tuple[int, Delta]]:
         """What all gave, by the number of the tap, of those that gave something."""

@@ -10,7 +10,7 @@ Where a window begins in the log follows from how far it has worked, so it is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,20 +131,23 @@ class Together:
         """Nothing leaves a window that runs up to this instant."""
         self._reached[0] = reached
 
-    def run(self, left: Delta, right: Delta, now: int) -> list[tuple[int, Delta]]:
-        """Take rows in, and let those leave that do so before an instant: the changes of taps by number."""
+    def run(self, left: Delta, right: Delta, now: int) -> Iterator[tuple[list[tuple[int, Delta]], int | None]]:
+        """Take rows in, and let those leave that do so before an instant: the changes of taps by number.
+
+        Where they are many they come in parts, each with the instant before which it is all; the last with none.
+        """
         came, before = len(left.ts) + len(right.ts), int(self._oldest.sum())
         self._outputs.begin(came)
-        if came <= LEAST_SLICE:
-            self._slide(left, right, now)
-        else:
-            for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
-                self._slide(left_part, right_part, until)
+        for left_part, right_part, until in in_slices(left, right, now, max(self.kept, LEAST_SLICE)):
+            for _ in self._slide(left_part, right_part, until):
+                if self._outputs.are_many and (part := self._outputs.take_whole_instants()) is not None:
+                    yield part
         self._judge(came)
         self.walks = came + int(self._oldest.sum()) - before
-        return list(self._outputs.take(came))
+        yield list(self._outputs.take(came)), None
 
-    def _slide(self, left: Delta, right: Delta, until: int) -> None:
+    def _slide(self, left: Delta, right: Delta, until: int) -> Iterator[None]:
+        """Stops wherever there is no room for what a row may give."""
         came = []
         for log, longest, keys, delta in zip(self._logs, self._longest, self._keys, (left, right), strict=True):
             log.reserve(len(delta.ts), self.reached - longest)
@@ -152,6 +155,7 @@ class Together:
         self._cursor[LEFT] = self._cursor[RIGHT] = 0
         while not join_shared(*came, until - 1, self._bundle.record):
             self._outputs.make_room()
+            yield
         self._reached[0] = until - 1
 
     def _judge(self, came: int) -> None:

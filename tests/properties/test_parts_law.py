@@ -48,8 +48,14 @@ CREATE MATERIALIZED VIEW counted AS SELECT a.auction, COUNT(*) AS n, SUM(b.price
   JOIN bids [RANGE 30 SECONDS] b ON a.auction = b.auction GROUP BY a.auction EMIT EVERY 4 SECONDS;
 CREATE MATERIALIZED VIEW of_pairs AS SELECT p.auction, q.n, p.price FROM pairs p JOIN counted q ON p.auction = q.auction;
 CREATE MATERIALIZED VIEW named AS SELECT b.auction, s.region FROM asks [RANGE 8 SECONDS] b JOIN sellers s ON b.seller = s.seller;
+CREATE TABLE names (auction INT, name STRING) NON RETROACTIVE;
+CREATE MATERIALIZED VIEW looked_up AS SELECT b.auction, b.price, n.name FROM bids [RANGE 8 SECONDS] b JOIN names n
+  ON b.auction = n.auction;
+CREATE MATERIALIZED VIEW early AS SELECT x.auction, n.name FROM
+  (SELECT auction FROM bids [RANGE 9 SECONDS] EXCEPT SELECT auction FROM asks [RANGE 3 SECONDS]) x JOIN names n
+  ON x.auction = n.auction;
 """
-NAMES = ("pairs", "fewer", "others", "all_pairs", "counted", "of_pairs", "named")
+NAMES = ("pairs", "fewer", "others", "all_pairs", "counted", "of_pairs", "named", "looked_up", "early")
 
 
 @pytest.fixture
@@ -99,6 +105,7 @@ def mixes(strategy: Expiry, schedule: str, size: int) -> dict[str, list[Change]]
     db.execute(STREAMS + MIXES)
     streams = copies(40)
     db.push("sellers", streams["sellers"])
+    db.push("names", [(auction, name) for auction in range(4) for name in "abcdefg"])
     for start in range(0, 40, size):
         for name in ("bids", "asks"):
             db.push(name, streams[name][start : start + size])

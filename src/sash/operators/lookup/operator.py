@@ -10,7 +10,7 @@ Output:      Lookup: as the left input, a result lives as long as its left row
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,8 @@ from sash.operators.join.sides import Sides
 from sash.operators.lookup.kernels.look_up import LookupSides, look_up
 from sash.operators.lookup.kernels.signed import RememberedLookup, look_up_signed
 from sash.operators.operator import OperatorContext, Timeless
-from sash.operators.output_chunks import OutputChunks
+from sash.operators.output_chunks import FanoutEstimate, OutputChunks
+from sash.operators.piecewise import Piecewise
 from sash.operators.sequence.waiting import WaitingRows
 from sash.stores.bag import KeyedBag
 
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
     from sash.operators.lookup.spec import LookupSpec, SignedLookupSpec
 
 
-class Lookup(Timeless):
+class Lookup(Piecewise, Timeless):
     """Pair every arriving row with the table's rows of its key."""
 
     def __init__(self, spec: LookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._sides = Sides(spec, spec.left_keys, spec.right_keys)
+        self._sides, self._yield = Sides(spec, spec.left_keys, spec.right_keys), FanoutEstimate()
         self._table = KeyedBag(spec.right.layout, self._sides.right.lanes, context.scope, context.interner)
         self._bundle = Bundle(LookupSides, self._sides.bundle, self._table.bundle)
 
@@ -47,7 +48,10 @@ class Lookup(Timeless):
         self.probes += len(left)
         self._table.reserve(len(right))
         self._sides.start(len(left), len(right))
-        pieces = OutputChunks(self.layout.width, len(left), expires=True)
+        pieces = OutputChunks(self.layout.width, max(len(left), self._yield.in_parts(len(left))), expires=True)
+        return self.give(pieces, self._work_on(left, right, pieces), len(left), self._yield)
+
+    def _work_on(self, left: Delta, right: Delta, pieces: OutputChunks) -> Iterator[None]:
         while not self._sides.is_done:
             out = pieces.next()
             out.add(
@@ -56,16 +60,17 @@ class Lookup(Timeless):
                     *out.room,
                 )
             )
-        return pieces.delta()
+            yield
 
 
-class SignedLookup(Timeless):
+class SignedLookup(Piecewise, Timeless):
     """For rows that leave by a negative one: each is remembered with what it met."""
 
     def __init__(self, spec: SignedLookupSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
         scope, interner = context.scope, context.interner
-        self._sides, width = Sides(spec, spec.left_keys, spec.right_keys, more=1), spec.right.layout.width
+        self._sides, self._yield = Sides(spec, spec.left_keys, spec.right_keys, more=1), FanoutEstimate()
+        width = spec.right.layout.width
         lanes = np.arange(spec.left.layout.width, dtype=np.int64)
         self._owed = KeyedBag(spec.left.layout, lanes, scope.scope("owed"), interner)
         self._table = KeyedBag(spec.right.layout, self._sides.right.lanes, scope.scope("table"), interner)
@@ -87,7 +92,10 @@ class SignedLookup(Timeless):
         self._owed.reserve(len(left))
         self._instances.reserve(int(np.maximum(left.weight, 0).sum()))
         self._sides.start(len(left), len(right))
-        pieces = OutputChunks(self.layout.width, 2 * len(left))
+        pieces = OutputChunks(self.layout.width, max(2 * len(left), self._yield.in_parts(len(left))))
+        return self.give(pieces, self._work_on(left, right, pieces), len(left), self._yield)
+
+    def _work_on(self, left: Delta, right: Delta, pieces: OutputChunks) -> Iterator[None]:
         while not self._sides.is_done:
             out = pieces.next()
             rows, ts, _, weight = out.room
@@ -97,4 +105,4 @@ class SignedLookup(Timeless):
                     left.rows, left.ts, left.weight, right.rows, right.ts, right.weight, self._bundle.record, rows, ts, weight
                 )
             )
-        return pieces.delta()
+            yield

@@ -98,19 +98,19 @@ class EmbeddedDatabase(Database):
         if isinstance(rows, list) and self._take_few(spec, rows):
             return
         result = convert(spec, rows)
-        batch = self._table(spec).insert(result.batch) if spec.is_table else result.batch
+        batch = self._table_to_change(spec).insert(result.batch) if spec.is_table else result.batch
         self._take(spec, batch, result.dead)
 
     @in_turn
     def delete(self, name: str, rows: Any) -> None:
         spec = self._updatable_table(name)
         result = convert(spec, rows)
-        self._take(spec, self._table(spec).delete(result.batch), result.dead)
+        self._take(spec, self._table_to_change(spec).delete(result.batch), result.dead)
 
     @in_turn
     def table(self, name: str, rows: Any) -> None:
         spec = self._updatable_table(name)
-        self._take(spec, self._table(spec).become(whole_rows(spec, rows)), NO_LETTERS)
+        self._take(spec, self._table_to_change(spec).become(whole_rows(spec, rows)), NO_LETTERS)
 
     def stream(
         self, name: str, frame: DataFrame, timestamp: str | None = None, *, delay: str | None = None,
@@ -285,6 +285,11 @@ class EmbeddedDatabase(Database):
     def _table(self, spec: StreamSpec) -> TableRows:
         return self._tables.setdefault(spec.name, TableRows(spec))
 
+    def _table_to_change(self, spec: StreamSpec) -> TableRows:
+        """A table whose change will be taken at once: who must be waited for, or refuses it, does so while it is as it was."""
+        self._wait_for_readers(self._running())
+        return self._table(spec)
+
     @property
     def _is_closed(self) -> bool:
         return self.turns.is_closed
@@ -357,7 +362,7 @@ class EmbeddedDatabase(Database):
     def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
         if self.catalog.streams.get(spec.name.lower()) != spec:
             return  # it was dropped meanwhile
-        change = follower.change(self._table(spec), fetched)
+        change = follower.change(self._table_to_change(spec), fetched)
         if change.rows.num_rows or change.dead.num_rows:
             self._take(spec, change.rows, change.dead)
 
@@ -365,7 +370,7 @@ class EmbeddedDatabase(Database):
         if isinstance(change, InsertRows):
             self.push(change.into.name, list(change.rows))
             return
-        self._take(change.table, changed_rows(self._table(change.table), change), convert(change.table, []).dead)
+        self._take(change.table, changed_rows(self._table_to_change(change.table), change), NO_LETTERS)
 
     def _running(self) -> EmbeddedHost:
         if self._host is None:

@@ -43,6 +43,9 @@ class Follower(Protocol):
     def go_on(self, position: Any) -> None:
         """What was fetched up to a position is in the table already."""
 
+    def refused(self) -> None:
+        """What was fetched last is not in the table, whatever was changed for it: it is to be fetched again."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -75,6 +78,9 @@ class PolledTable:
     def go_on(self, position: Any) -> None:
         """It is read as a whole."""
 
+    def refused(self) -> None:
+        """It is read as a whole."""
+
 
 class ChangeFeed:
     """A table whose rows are told of one by one, by their key: the messages of Debezium, in a topic or in files.
@@ -93,12 +99,17 @@ class ChangeFeed:
             check_settings(spec)
         self._spec, self._base, self._envelopes = spec, base, Envelopes(spec, spec.key)
         self._position: Any = None
+        self._before: Any = None  # the position before what was fetched last
         self._rows: dict[Key, Row] | None = None  # None: what the table holds when it is first changed
 
     def go_on(self, position: Any) -> None:
         self._position, self._rows = position, None
 
+    def refused(self) -> None:
+        self.go_on(self._before)
+
     def fetch(self) -> tuple[list[Message], Any]:
+        self._before = self._position
         if self._spec.option("topic") is None:
             return read_files(self._spec, self._base, self._position)
         return read_topic(self._spec, self._position or {})
@@ -158,6 +169,10 @@ class VersionedTable:
 
     def go_on(self, position: Any) -> None:
         self._position = position
+
+    def refused(self) -> None:
+        """It is read as a whole, and compared."""
+        self._position = None
 
 
 def make_follower(spec: StreamSpec, base: Path) -> Follower:
@@ -233,7 +248,12 @@ class Following:
         if only_due and one.looked is not None and time.monotonic() - one.looked < one.every:
             return
         try:
-            self._apply(one.spec, one.follower, one.follower.fetch())
+            fetched = one.follower.fetch()
+            try:
+                self._apply(one.spec, one.follower, fetched)
+            except BaseException:
+                one.follower.refused()
+                raise
         finally:
             one.looked = time.monotonic()
         one.is_failing = False
@@ -263,7 +283,7 @@ class Following:
         try:
             with one.lock:
                 self._look_at(one, only_due=True)
-        except SashError as error:
+        except Exception as error:
             if not one.is_failing and self._is_wanted.is_set():
                 warn(f'table "{one.spec.name}" stays as it is: {error}', SourceWarning)
             one.is_failing = True

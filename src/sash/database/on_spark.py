@@ -112,13 +112,13 @@ class SparkDatabase(Database):
                 f'on Spark the rows of stream "{spec.name}" come from its source',
                 "put them into its files, or connect a streaming DataFrame with stream()",
             )
-        self._put_rows(spec, self._table(spec).insert(whole_rows(spec, rows)))
+        self._change_table(spec, lambda table: table.insert(whole_rows(spec, rows)))
 
     @in_turn
     def delete(self, name: str, rows: Any) -> None:
         self._check_open()
         spec = self._updatable_table(name)
-        self._put_rows(spec, self._table(spec).delete(whole_rows(spec, rows)))
+        self._change_table(spec, lambda table: table.delete(whole_rows(spec, rows)))
 
     @in_turn
     def table(self, name: str, rows: Any) -> None:
@@ -132,7 +132,7 @@ class SparkDatabase(Database):
         batch = whole_rows(spec, rows)
         if self._host is None:
             self._set[spec.name] = batch
-        self._put_rows(spec, self._table(spec).become(batch))
+        self._change_table(spec, lambda table: table.become(batch))
 
     @in_turn
     def stream(
@@ -169,6 +169,7 @@ class SparkDatabase(Database):
     def run(self) -> None:
         try:
             host = self._running()
+            host.check_idle()  # a query that has failed would take nothing
             self._follow(host)
             host.run_to_end()
             self._drain_sinks()
@@ -177,6 +178,7 @@ class SparkDatabase(Database):
 
     def start(self) -> RunningQuery:
         host = self._running()
+        host.check_idle()
         self._follow(host)
         handle = host.start(self)
         self._begin_sinks()
@@ -289,9 +291,10 @@ class SparkDatabase(Database):
     def _set_again(self, host: SparkHost) -> None:
         """After a restart, tables hold what the checkpoint says; what they are to hold may have changed meanwhile."""
         for name, batch in self._set.items() if not host.is_finished else ():
-            change = self._table(self._stream(name)).become(batch)
-            if change.num_rows:
-                host.change_table(name, change)
+            with self._table(self._stream(name)).changing() as table:
+                change = table.become(batch)
+                if change.num_rows:
+                    host.change_table(name, change)
 
     def _fresh_job(self) -> Job:
         """The job of all views, as if it began now."""
@@ -584,25 +587,27 @@ class SparkDatabase(Database):
     def _apply_followed(self, spec: StreamSpec, follower: Follower, fetched: Any) -> None:
         if self.catalog.streams.get(spec.name.lower()) != spec:
             return  # it was dropped meanwhile
-        change = follower.change(self._table(spec), fetched)
+        with self._table(spec).changing() as table:
+            change = follower.change(table, fetched)
+            if change.rows.num_rows:
+                self._running().change_table(spec.name, change.rows, change.position)
         if change.dead.num_rows:
             where, row, reason = (change.dead.column(name)[0].as_py() for name in ("file", "row", "reason"))
             told = f'{change.dead.num_rows:,} messages of table "{spec.name}" cannot be read; the first, {where} {row}: {reason}'
             warn(told, SourceWarning)
-        if change.rows.num_rows:
-            self._running().change_table(spec.name, change.rows, change.position)
 
     def _change_rows(self, change: InsertRows | UpdateRows | DeleteRows) -> None:
         spec = change.into if isinstance(change, InsertRows) else change.table
         if not spec.is_table:
             raise SashError(f'"{spec.name}" is a stream: on Spark its rows come from its source', "put them into its files")
-        self._put_rows(spec, changed_rows(self._table(spec), change))
+        self._change_table(spec, lambda table: changed_rows(table, change))
 
-    def _put_rows(self, spec: StreamSpec, rows: pa.RecordBatch) -> None:
-        if self._host is None:
-            self._early.append((spec.name, rows))
-        else:
-            self._host.change_table(spec.name, rows)
+    def _change_table(self, spec: StreamSpec, change: Callable[[TableRows], pa.RecordBatch]) -> None:
+        with self._table(spec).changing() as table:
+            if self._host is None:
+                self._early.append((spec.name, change(table)))
+            else:
+                self._host.change_table(spec.name, change(table))
 
     def _not_started(self, what: str) -> None:
         if self._host is not None:

@@ -6,9 +6,10 @@ at one instant. Which instant that is, shards say when they take it in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,21 @@ class TableRows:
     def __init__(self, spec: StreamSpec) -> None:
         self._spec = spec
         self._live = LiveView(spec.schema)
+        self._made: list[pa.RecordBatch] | None = None  # changes that may still be refused
+
+    @contextmanager
+    def changing(self) -> Iterator[Self]:
+        """Change it here, and put the change down; where that is refused, the table is as it was."""
+        made: list[pa.RecordBatch] = []
+        self._made = made
+        try:
+            yield self
+        except BaseException:
+            for change in made:
+                self._live.add(_opposite(change))
+            raise
+        finally:
+            self._made = None
 
     def rows(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_struct_array(self._live.rows().to_struct_array().combine_chunks())
@@ -49,7 +65,7 @@ class TableRows:
         self._check_updatable()
         change = self._changed(batch, -np.ones(batch.num_rows, np.int64))
         if self._live.least_count < 0:
-            self._live.add(_weighted(batch, np.ones(batch.num_rows, np.int64)))
+            self._take_back(change)
             raise SashError(f'table "{self._spec.name}" does not have all of these rows', "delete only rows that it has")
         return change
 
@@ -64,7 +80,7 @@ class TableRows:
         both = pa.concat_batches([leaving, entering])
         change = self._changed(both, weights)
         if self._live.least_count < 0:
-            self._live.add(_weighted(both, -weights))
+            self._take_back(change)
             way_out = "look again: its source is then read as a whole"
             raise SashError(f'table "{self._spec.name}" does not have all of the rows that are to leave it', way_out)
         return change
@@ -110,7 +126,15 @@ class TableRows:
     def _changed(self, batch: pa.RecordBatch, weights: Int64s) -> pa.RecordBatch:
         change = _weighted(batch, weights)
         self._live.add(change)
+        if self._made is not None:
+            self._made.append(change)
         return change
+
+    def _take_back(self, change: pa.RecordBatch) -> None:
+        """The last change is none."""
+        self._live.add(_opposite(change))
+        if self._made is not None:
+            self._made.pop()
 
     def _check_updatable(self) -> None:
         if self._spec.updates is Updates.NEVER:
@@ -150,3 +174,7 @@ def changed_rows(table: TableRows, change: InsertRows | UpdateRows | DeleteRows)
 
 def _weighted(batch: pa.RecordBatch, weights: Int64s) -> pa.RecordBatch:
     return batch.append_column(WEIGHT, pa.array(weights))
+
+
+def _opposite(change: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([*change.columns[:-1], pc.negate(change.columns[-1])], schema=change.schema)

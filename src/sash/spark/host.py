@@ -192,7 +192,7 @@ class SparkHost:
         if self.is_finished:
             self.ledger.open_finished(self._committed, self.job)
             return
-        self._check_idle()
+        self.check_idle()
         self._until_taken(self._run_bounded)
         if self._flush and self._frames:
             # Only when the DataFrames are drained is it known that the end has come.
@@ -206,7 +206,7 @@ class SparkHost:
         """Begin to run, until `stop`; who holds the host may want to do more when that is asked of the handle."""
         if self.is_finished:
             raise SashError(f"the checkpoint {self._settings.checkpoint.place} is finished", "give a new folder")
-        self._check_idle()
+        self.check_idle()
         with self._explained():
             try:
                 self._begin(ALWAYS)
@@ -221,7 +221,7 @@ class SparkHost:
         threading.Thread(target=self._mind_the_idle, args=(self._query,), daemon=True).start()
         return self._handle
 
-    def _check_idle(self) -> None:
+    def check_idle(self) -> None:
         """One query at a time; one that has failed makes room for another try."""
         self._check_sure()
         if self._query is not None and self._query.isActive:

@@ -26,7 +26,7 @@ from pages import shown_on_page
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SourceWarning
 from sash.plan.streams import StreamSpec
-from sash.schema import BIGINT, DATE, STRING, TIMESTAMP, decimal, schema
+from sash.schema import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP, decimal, schema
 from sash.sources.debezium import Envelopes, Event, Message
 
 COLUMNS = "code STRING PRIMARY KEY, rate DOUBLE"
@@ -78,6 +78,43 @@ def test_messages_that_cannot_be_read(said: Message, why: str) -> None:
     events, dead = KEYED.events([message(envelope("c", None, ANN)), said, message(envelope("d", ANN))])
     (letter,) = dead.to_pylist()
     assert len(events) == 2 and why in letter["reason"] and letter["file"] == "t 0" and letter["row"] == 5
+
+
+def typed(*fields: Any) -> Any:
+    """A message whose schema says this of the columns of `after`."""
+    return {"schema": {"fields": [{"field": "after", "fields": list(fields)}]}, "payload": envelope("c", None, {"id": 1, "much": "AQ==", "at": 5})}
+
+
+@pytest.mark.parametrize(("said", "why"), [
+    (b"[" * 100_000, "nested too deeply"), (b'{"payload":' * 100_000, "nested too deeply"),
+    (b'{"op": "c", "after": {"id": 1, "v": 1e99999999999999999999}}', "a number that no DOUBLE holds"),
+    (b'{"op": "c", "after": {"id": 1, "v": -1e400}}', "a number that no DOUBLE holds"),
+    (b'{"op": "c", "after": {"id": ' + b"9" * 5_000 + b"}}", "the value is not valid JSON"),
+    ({"op": "c", "after": {"v": 1.5}}, "op 'c' has no key in after"), ({"op": [], "after": {"id": 1}}, "op [] is unknown"),
+    (typed({"field": "at", "name": []}), 'column "at": 5 is no TIMESTAMP'),
+    *((typed({"field": "much", "name": "org.apache.kafka.connect.data.Decimal", "parameters": wrong}), "is no DECIMAL")
+      for wrong in (None, 5, {}, {"scale": []}, {"scale": "9" * 99})),
+])  # fmt: skip
+def test_messages_that_nobody_sends(said: Any, why: str) -> None:
+    """They are dead letters, whatever their sender has thought of; those around them are read."""
+    columns = schema(("id", BIGINT), ("v", DOUBLE), ("at", TIMESTAMP), ("much", decimal(9, 2)))
+    reader = Envelopes(StreamSpec("t", columns, is_table=True), (0,))
+    events, dead = reader.events([message({"op": "c", "after": {"id": 7}}), message(said), message({"op": "d", "before": {"id": 7}})])
+    (letter,) = dead.to_pylist()
+    assert events == [Event((7,), (7, None, None, None)), Event((7,), None)] and why in letter["reason"]
+
+
+@pytest.mark.parametrize("told", [5, [5], [{"field": []}], [{"field": "after", "fields": 5}], [{"field": "after", "fields": [{"field": {}}]}]])
+def test_schemas_that_say_nothing(told: Any) -> None:
+    events, dead = KEYED.events([message({"schema": {"fields": told}, "payload": envelope("c", None, ANN)})])
+    assert events == [Event((1,), (1, "Ann"))] and not len(dead)
+
+
+def test_an_object_in_a_text_keeps_its_numbers() -> None:
+    """As a column of JSON comes; fractions ended the job."""
+    said = b'{"op": "c", "after": {"id": 1, "name": {"price": 1.10, "parts": [2, 0.1000000000000000000001, null, "\\"x"]}}}'
+    ((event,), _) = KEYED.events([message(said)])
+    assert event.row == (1, '{"price": 1.10, "parts": [2, 0.1000000000000000000001, null, "\\"x"]}')
 
 
 def test_times_and_decimals() -> None:

@@ -22,6 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sash.numerals import LARGE, exact
 from sash.plan.streams import StreamSpec
 from sash.schema import Kind, Type
 from sash.sources.convert import convert
@@ -77,6 +78,8 @@ class Envelopes:
                 read += self._read(message)
             except Unreadable as why:
                 letters.append((message, str(why)))
+            except RecursionError:
+                letters.append((message, "it is nested too deeply"))
         return read, _dead(letters)
 
     def _read(self, message: Message) -> list[Event]:
@@ -96,8 +99,9 @@ class Envelopes:
             raise Unreadable(f"op {op!r} is unknown")
         if not isinstance(after, dict):
             raise Unreadable(f"op {op!r} has no after")
-        row = self._row(after, types.get("after", {}))
-        had, now = self._key_in(before, types.get("before", {})) if op == "u" else None, tuple(row[place] for place in self._key)
+        told = types.get("after", {})
+        row, now = self._row(after, told), self._key_of(after, told, f"op {op!r} has no key in after")
+        had = self._key_in(before, types.get("before", {})) if op == "u" else None
         return [*([Event(had, None)] if had not in (None, now) else []), Event(now, row)]
 
     def _key_of(self, found: Any, types: Mapping[str, Any], otherwise: str) -> Key:
@@ -130,7 +134,7 @@ def _payload(data: bytes | None, what: str) -> tuple[Any, dict[str, Any]]:
     if data is None or not data.strip():
         return None, {}
     try:
-        found = json.loads(data, parse_float=Decimal)
+        found = json.loads(data, parse_float=exact)
     except ValueError as error:
         raise Unreadable(f"the {what} is not valid JSON: {error}") from None
     if not isinstance(found, dict) or found.keys() != {"schema", "payload"}:
@@ -140,7 +144,8 @@ def _payload(data: bytes | None, what: str) -> tuple[Any, dict[str, Any]]:
 
 def _types(schema: Any) -> dict[str, Any]:
     fields = schema.get("fields") if isinstance(schema, dict) else None
-    known = [one for one in fields or () if isinstance(one, dict) and "field" in one]
+    listed = fields if isinstance(fields, list) else []
+    known = [one for one in listed if isinstance(one, dict) and isinstance(one.get("field"), str)]
     return {one["field"]: _types(one) if "fields" in one else one for one in known}
 
 
@@ -157,11 +162,26 @@ def _value(value: Any, type_: Type, told: Mapping[str, Any], name: str) -> Any:
             return EPOCH + timedelta(days=value)
         if type_.kind is Kind.DECIMAL and isinstance(value, str):
             return _decimal(value, told) if semantic == DECIMAL else Decimal(value)
-    except (ValueError, ArithmeticError, KeyError):
+    except (ValueError, ArithmeticError, KeyError, TypeError):
         raise Unreadable(f'column "{name}": {value!r} is no {type_}') from None
     if isinstance(value, Decimal):
-        return value if type_.kind is Kind.DECIMAL else float(value)
-    return json.dumps(value) if isinstance(value, dict) and type_.kind is Kind.STRING else value
+        return value if type_.kind is Kind.DECIMAL else _double(value, type_, name)
+    return _text(value) if isinstance(value, dict) and type_.kind is Kind.STRING else value
+
+
+def _double(value: Decimal, type_: Type, name: str) -> float:
+    if abs(value) >= LARGE:
+        raise Unreadable(f'column "{name}": a number that no {type_} holds')
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    """A value of JSON as JSON, its numbers with their digits."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)}: {_text(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    return str(value) if isinstance(value, Decimal) else json.dumps(value)
 
 
 def _decimal(text: str, told: Mapping[str, Any]) -> Decimal:

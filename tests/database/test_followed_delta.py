@@ -141,6 +141,22 @@ def test_a_feed_is_read_and_not_the_table(tmp_path: Path, monkeypatch: pytest.Mo
         assert [row[0] for row in held(db.view("alone"))] == ["x0", "x1", "x2"]
 
 
+def test_a_version_that_comes_while_the_feed_is_read_is_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken with those before it, and again at the next look."""
+    path = make(tmp_path / "rates", (1, "a", 1.0))
+    with sash.connect() as db:
+        db.execute(declared(path) + "CREATE MATERIALIZED VIEW alone AS SELECT * FROM rates;")
+        write_deltalake(str(path), rows((2, "b", 2.0)), mode="append")
+        opened = DeltaTable(str(path))
+        write_deltalake(str(path), rows((3, "c", 3.0)), mode="append")
+        with monkeypatch.context() as patch:
+            patch.setattr("sash.sources.delta.open_table", lambda place: opened)
+            db.drain()
+        assert held(db.view("alone")) == [("a", 1.0), ("b", 2.0)]
+        db.drain()
+        assert held(db.view("alone")) == [("a", 1.0), ("b", 2.0), ("c", 3.0)]
+
+
 def test_types(tmp_path: Path) -> None:
     write_deltalake(str(tmp_path / "t"), pa.table({
         "at": pa.array([datetime(2026, 1, 1, 12, tzinfo=UTC), None], pa.timestamp("us", "UTC")), "plain": pa.array([datetime(2026, 1, 1), None], pa.timestamp("us")),

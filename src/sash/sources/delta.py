@@ -63,8 +63,10 @@ class DeltaVersions:
             return Version(known, _plain(pa.table(table.scan(columns=list(self._schema.names)))).select(self._schema.names), None)
 
     def _changes(self, table: DeltaTable, first: int) -> tuple[pa.Table, pa.Table] | None:
+        """From a version on, up to that of the table; the feed by itself would go on with what has come since it was opened."""
+        columns, last = [*self._schema.names, KIND], table.version()
         try:
-            found = _plain(pa.table(table.load_cdf(starting_version=first, columns=[*self._schema.names, KIND])))
+            found = _plain(pa.table(table.load_cdf(starting_version=first, ending_version=last, columns=columns)))
         except DeltaError:
             return None  # the feed was not written yet, or is cleaned away
         kinds = found.column(KIND)

@@ -83,12 +83,21 @@ class Folder:
         return cls(uri.rstrip("/"), options)
 
     def child(self, *names: str) -> Self:
+        for name in names:
+            if ".." in name.split("/"):
+                raise _no_name(name)
         return replace(self, place="/".join((self.place, *names)))
 
     @property
     def _where(self) -> tuple[fs.FileSystem, str]:
         location = self._location
         return location.filesystem, location.path
+
+    def _at(self, name: str) -> tuple[fs.FileSystem, str]:
+        """A file in it."""
+        _check_name(name)
+        system, path = self._where
+        return system, f"{path}/{name}"
 
     @property
     def _location(self) -> Location:
@@ -121,21 +130,21 @@ class Folder:
     @_in_reach
     def size(self, name: str) -> int | None:
         """Of a file, None when it is not there."""
-        system, path = self._where
-        size: int | None = system.get_file_info(f"{path}/{name}").size
+        system, path = self._at(name)
+        size: int | None = system.get_file_info(path).size
         return size
 
     @_in_reach
     def has(self, name: str) -> bool:
-        system, path = self._where
-        return bool(system.get_file_info(f"{path}/{name}").type != fs.FileType.NotFound)
+        system, path = self._at(name)
+        return bool(system.get_file_info(path).type != fs.FileType.NotFound)
 
     @_in_reach
     def read(self, name: str) -> pa.Buffer | None:
         """The contents, or None when there is no such file."""
-        system, path = self._where
+        system, path = self._at(name)
         try:
-            with system.open_input_file(f"{path}/{name}") as file:
+            with system.open_input_file(path) as file:
                 return file.read_buffer()
         except FileNotFoundError:
             return None
@@ -143,6 +152,7 @@ class Folder:
     @_in_reach
     def put(self, name: str, parts: Iterable[Bytes], *, durable: bool = True) -> None:
         """Write a file as a whole, over what was there; one that can be made again need not be durable."""
+        _check_name(name)
         system, path = self._where
         if not isinstance(system, fs.LocalFileSystem):
             store, place = object_store(self._location, name)
@@ -161,6 +171,7 @@ class Folder:
     @_in_reach
     def create(self, name: str, parts: Iterable[Bytes]) -> bool:
         """Write a file as a whole if there is none of that name; whether it was written. No two are both told that they did."""
+        _check_name(name)
         system, path = self._where
         if not isinstance(system, fs.LocalFileSystem):
             store, place = object_store(self._location, name)
@@ -177,11 +188,21 @@ class Folder:
 
     @_in_reach
     def delete(self, name: str) -> None:
-        system, path = self._where
+        system, path = self._at(name)
         try:
-            system.delete_file(f"{path}/{name}")
+            system.delete_file(path)
         except FileNotFoundError:
             return
+
+
+def _check_name(name: str) -> None:
+    """A name may come from a file that somebody else has written, and must not lead out of the folder."""
+    if "/" in name or name in ("", ".", ".."):
+        raise _no_name(name)
+
+
+def _no_name(name: str) -> SashError:
+    return SashError(f"{name!r} is no name of a file in a folder", "the file that speaks of it was not written by Sash")
 
 
 def remove_partial_files(folder: Folder) -> None:

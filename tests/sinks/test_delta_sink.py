@@ -345,6 +345,25 @@ def test_names_that_delta_does_not_have(tmp_path: Path) -> None:
             db.execute(create(tmp_path / "t", "v"))
 
 
+@pytest.mark.parametrize("mode", list(Mode))
+def test_an_empty_text_that_would_be_null_is_refused(tmp_path: Path, mode: Mode) -> None:
+    """As a value of a partition Delta keeps it as NULL, so that '' and NULL were one."""
+    with sash.connect() as db:
+        db.execute("CREATE TABLE t (k STRING, n BIGINT); CREATE MATERIALIZED VIEW v AS SELECT k, SUM(n) AS n FROM t GROUP BY k")
+        db.execute(create(tmp_path / "t", "v", mode=mode.value, partition_by="k") + create(tmp_path / "whole", "v", mode=mode.value))
+        db.push("t", [("a", 1), (None, 2)])
+        db.advance("2026-01-01 00:00:00")
+        db.sinks.drain()
+        db.push("t", [("", 3)])
+        db.advance("2026-01-01 00:00:01")
+        with pytest.raises(SashError, match="rows have the text '' in column \"k\", which no partition has"):
+            db.sinks.drain()
+        with pytest.warns(SinkWarning):
+            db.close()
+    assert sorted(map(str, table(tmp_path / "t").column("k").to_pylist())) == ["None", "a"]
+    assert sorted(map(str, table(tmp_path / "whole").column("k").to_pylist())) == ["", "None", "a"]
+
+
 def test_many_versions_have_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "COMPACTED", 5)
     one = sink(tmp_path / "t", "run", mode=Mode.CHANGES, partition_by="k")

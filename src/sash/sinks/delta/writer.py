@@ -27,7 +27,7 @@ from sash.folders.locations import absolute, locate, split_options
 from sash.folders.object_stores import storage_options
 from sash.schema import INT, TIMESTAMP, Field, Schema
 from sash.sinks.delta.columns import check_names, net_changes
-from sash.sinks.files.partitions import partition_columns
+from sash.sinks.files.partitions import check_values, partition_columns
 from sash.sinks.netting import NetRows, not_a_key
 from sash.sinks.options import Existing, Mode, SinkSpec
 from sash.sinks.owner import NOBODY, Owner
@@ -99,6 +99,7 @@ class DeltaSink:
             reached = self._skipped.get(found, found)
             if reached != taken.after:
                 raise SinkMoved(reached)
+            check_values(taken.changes, self._partitions, ("",))  # which is NULL, as the format has it
             written = self._append(self._table, taken) if self._is_changes else self._update(self._table, taken)
             if written is None:
                 self._skipped = {found: taken.position}

@@ -99,3 +99,14 @@ def test_by_a_query_that_has_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyP
     db.start()
     gone_on(db)
     db.close()
+
+
+def test_a_statement_that_breaks_declares_nothing() -> None:
+    """Whatever it breaks with: a sink whose path names a home that nobody has stayed declared, and could not be dropped."""
+    with sash.connect() as db:
+        db.execute("CREATE TABLE t (k BIGINT); CREATE MATERIALIZED VIEW v AS SELECT k FROM t")
+        for _ in range(2):
+            with pytest.raises(SashError, match='nobody knows the folder that "~nobody-at-all/x" begins with'):
+                db.execute("CREATE SINK o FROM v TO FILES WITH (path = '~nobody-at-all/x')")
+            with pytest.raises(SashError, match='there is no sink "o"'):
+                db.execute("DROP SINK o")

@@ -209,6 +209,8 @@ def test_a_job_on_spark_goes_on_where_the_topic_is(address: str, topic: str, tmp
         ({"kafka.sasl.password": "x"}, r"is a secret, .* write kafka.sasl.password.env = 'NAME'"),
         ({"kafka.sasl.password.env": "SASH_NO_SUCH"}, 'the environment variable "SASH_NO_SUCH" is not set'),
         ({"kafka.transactional.id": "x"}, "is not for users to say"),
+        ({"kafka.plugin.library.paths": "x.so"}, "names code that would be run, .* write kafka.plugin.library.paths.env = 'NAME'"),
+        ({"kafka.sasl.kerberos.kinit.cmd": "x"}, "names code that would be run"), ({"kafka.error_cb": "x"}, "names code that would be run"),
         ({"kafka.no.such": "x"}, "No such configuration property"),
         ({"servers": "127.0.0.1:1"}, "Kafka 127.0.0.1:1 .*see that its brokers run"),
     ],

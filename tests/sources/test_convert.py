@@ -169,3 +169,15 @@ def test_a_value_that_pyarrow_cannot_look_at_is_a_dead_letter(type_: Type, odd: 
         kept = [row["n"] for row in result.batch.to_pylist()]
         assert kept in ([2], [1, 2])  # numpy's day is a DATE, and so may a huge number be a DOUBLE
         assert len(result.dead) == 2 - len(kept)
+
+
+@pytest.mark.parametrize("rows", [
+    pa.table([["x"], [1], [2]], names=["name", "n", "N"]), pa.table([[1], [2]], names=["n", "n"]),
+    pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["n", "n"]), {"n": [1], "N": [2]},
+    pd.DataFrame([[1, 2]], columns=["n", "n"]), pd.DataFrame([[1, 2]], columns=["n", "N"]),
+])  # fmt: skip
+def test_a_column_that_comes_twice_is_refused(rows: Any) -> None:
+    """One of the two was taken without a word, or it was a KeyError of Arrow's."""
+    spec = StreamSpec("s", schema(("name", STRING), ("n", BIGINT)))
+    with pytest.raises(SashError, match='the rows pushed to "s" have column "n" twice'):
+        convert(spec, rows)

@@ -75,3 +75,19 @@ def test_a_manifest_of_files_elsewhere_removes_none(tmp_path: Path, monkeypatch:
     with pytest.raises(SashError, match="is no name of a file in a folder"):
         gone_on(tmp_path, monkeypatch)
     assert victim.is_file() and victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("option", ["plugin.library.paths", "ssl.engine.location", "ssl.providers", "sasl.kerberos.kinit.cmd"])
+def test_a_statement_on_record_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    """What the session has not declared itself is declared as the checkpoint says; a table of Kafka could name a library there."""
+    checkpoint = begun(tmp_path, monkeypatch)
+    db = connected(monkeypatch, tmp_path, JOB, flush=False, batch_rows=1, history="1 SECOND")
+    db.start()
+    db.execute("CREATE MATERIALIZED VIEW later AS SELECT COUNT(*) AS n FROM s")
+    db.drain()
+    db.close()
+    said = f"CREATE TABLE x (k BIGINT PRIMARY KEY) WITH (format = 'debezium', servers = 'h:1', topic = 't', kafka.{option} = 'evil');\n"
+    jobs = checkpoint.child("jobs")
+    forged(jobs, max(jobs.names()), lambda known: known | {"sql": said + known["sql"]})
+    with pytest.raises(SashError, match=f"kafka.{option}.* names code that would be run, and SQL may come from anywhere"):
+        gone_on(tmp_path, monkeypatch)

@@ -191,7 +191,7 @@ class StatementExecutor(ABC):
         try:
             with within(statement.source.text), at(statement.name):
                 self._view_changed(old, new)
-        except SashError:
+        except BaseException:
             self.catalog.views, self.catalog.indexes = views, indexes
             raise
         if indexes:
@@ -211,7 +211,7 @@ class StatementExecutor(ABC):
         try:
             with within(statement.source.text), at(statement.name):
                 self._windows_changed(windows, self.catalog.windows)
-        except SashError:
+        except BaseException:
             self.catalog.indexes, self.catalog.windows = indexes, windows
             raise
         self._indexes_changed()
@@ -235,7 +235,7 @@ class StatementExecutor(ABC):
         try:
             self.following.keep(self.catalog.streams.values())
             self._follow_declared()
-        except SashError:
+        except BaseException:
             self.catalog.streams = before
             self.following.keep(before.values())
             raise
@@ -255,7 +255,7 @@ class StatementExecutor(ABC):
                     self._sink_created(self.catalog.sinks[name])
                 else:
                     self._sink_dropped(name)
-        except SashError:
+        except BaseException:
             self.catalog.sinks = before
             raise
 
@@ -280,7 +280,7 @@ class StatementExecutor(ABC):
         self.catalog.add(found)
         try:
             self._view_created(found)
-        except SashError:
+        except BaseException:
             self.catalog.remove(found.name)
             raise
         return True

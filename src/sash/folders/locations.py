@@ -72,4 +72,7 @@ def absolute(path: str, base: Path) -> str:
     """A path that is not begun by a root begins at `base`."""
     if "://" in path:
         return path
-    return str(base.absolute() / Path(path).expanduser())
+    try:
+        return str(base.absolute() / Path(path).expanduser())
+    except RuntimeError:
+        raise SashError(f'nobody knows the folder that "{path}" begins with', "write the whole path") from None

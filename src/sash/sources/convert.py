@@ -36,11 +36,13 @@ def convert(spec: StreamSpec, data: object) -> ReadResult:
 
 def _convert(spec: StreamSpec, data: Any) -> TextResult:
     if isinstance(data, pa.Table | pa.RecordBatch):
+        _check_once(spec, data.schema.names)
         columns = {_place(spec, name): combined(data.column(name)) for name in data.schema.names}
         return _from_columns(spec, columns, len(data))
     if isinstance(data, Mapping):
         return _from_mapping(spec, data)
     if _is_frame(data):
+        _check_once(spec, list(map(str, data.columns)))
         columns = {_place(spec, str(name)): _series(data[name]) for name in data.columns}
         return _from_columns(spec, columns, len(data))
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
@@ -64,6 +66,14 @@ def _place(spec: StreamSpec, name: str) -> int:
         ) from error
 
 
+def _check_once(spec: StreamSpec, names: Sequence[str]) -> None:
+    """Of two columns for one nobody knows which is meant."""
+    places = [_place(spec, name) for name in names]
+    if len(set(places)) < len(places):
+        twice = next(spec.schema.names[place] for place in places if places.count(place) > 1)
+        raise SashError(f'the rows pushed to "{spec.name}" have column "{twice}" twice: {choices(names)}', "push each once")
+
+
 def _is_frame(data: object) -> bool:
     # Who has a DataFrame has imported pandas; nobody else needs to wait for it.
     pandas = sys.modules.get("pandas")
@@ -79,6 +89,7 @@ def _series(series: Any) -> Any:
 
 
 def _from_mapping(spec: StreamSpec, data: Mapping[str, Any]) -> TextResult:
+    _check_once(spec, list(map(str, data)))
     columns = {_place(spec, name): _listed(spec, values) for name, values in data.items()}
     lengths = {name: len(columns[_place(spec, name)]) for name in data}
     if len(set(lengths.values())) > 1:

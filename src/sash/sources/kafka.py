@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from sash.errors import SashError
@@ -14,6 +15,7 @@ from sash.sources.debezium import Message
 PREFIX, FROM_ENVIRONMENT = "kafka.", ".env"
 SECRETS = ("password", "secret", "oauthbearer.config", "key.pem", "ssl.key")
 OURS = ("bootstrap.servers", "transactional.id", "enable.idempotence", "group.id", "isolation.level", "enable.auto.commit")
+CODE = ("plugin.library.paths", "ssl.engine.", "ssl.providers", "sasl.kerberos.kinit.cmd", "logger", "_cb")  # that would be run
 LOGGER = logging.getLogger("sash.kafka")  # librdkafka would write to the screen what errors tell as well
 LOGGER.addHandler(logging.NullHandler())
 LOGGER.propagate = False
@@ -54,6 +56,11 @@ def check_settings(spec: Declared) -> None:
         name = option.removeprefix(PREFIX)
         if name.removesuffix(FROM_ENVIRONMENT) in OURS:
             raise SashError(f'"{option}" is not for users to say', "leave it out: Sash sees to it")
+        if not name.endswith(FROM_ENVIRONMENT) and any(code in name for code in CODE):
+            raise SashError(
+                f'"{option}" names code that would be run, and SQL may come from anywhere',
+                f"write {option}{FROM_ENVIRONMENT} = 'NAME', an environment variable that says it",
+            )
         if not name.endswith(FROM_ENVIRONMENT) and any(secret in name for secret in SECRETS):
             raise SashError(
                 f'"{option}" is a secret, which would be seen by all who see the SQL',
@@ -83,14 +90,27 @@ def _from_environment(variable: str) -> str:
     return found
 
 
+@contextmanager
+def making_client(spec: Declared) -> Iterator[None]:
+    """What librdkafka says of options that it does not know, or that say nothing."""
+    from confluent_kafka import KafkaException
+
+    try:
+        yield
+    except (KafkaException, TypeError, ValueError) as error:
+        why = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+        raise SashError(f'"{spec.name}" cannot be in Kafka as it is said: {why}', "see the properties of librdkafka") from None
+
+
 def read_topic(spec: Declared, after: Mapping[str, int]) -> tuple[list[Message], dict[str, int]]:
     """All messages of committed transactions that a topic has after these offsets, by partition; and the offsets after them."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-    consumer = Consumer({
-        **settings(spec), "group.id": f"sash {spec.name}", "enable.auto.commit": False, "isolation.level": "read_committed",
-        "auto.offset.reset": "error", "enable.partition.eof": True, "fetch.wait.max.ms": 20,
-    })  # fmt: skip
+    with making_client(spec):
+        consumer = Consumer({
+            **settings(spec), "group.id": f"sash {spec.name}", "enable.auto.commit": False, "isolation.level": "read_committed",
+            "auto.offset.reset": "error", "enable.partition.eof": True, "fetch.wait.max.ms": 20,
+        })  # fmt: skip
     found: list[Message] = []
     reached = dict(after)
     try:

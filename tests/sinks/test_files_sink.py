@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from sash.folders.folder import Folder
 from sash.schema import BIGINT, DOUBLE, INT, STRING, TIMESTAMP, Schema, schema
 from sash.sinks.files.formats import FORMATS
 from sash.sinks.files.partitions import spread
+from sash.sinks.files.record import Change, Next, Record, digest
 from sash.sinks.files.writer import FilesSink
 from sash.sinks.options import Existing, Mode, SinkSpec
 from sash.sinks.sink import SinkMoved, SinkRefused, Taken
@@ -151,6 +153,26 @@ def test_a_text_that_readers_take_for_null_is_refused(tmp_path: Path) -> None:
             db.sinks.drain()
         with pytest.warns(SinkWarning):
             db.close()
+
+
+def test_links_and_names_in_a_folder_lead_to_no_file_elsewhere(tmp_path: Path) -> None:
+    """As anybody may have put there who may write to the folder: a link as the lock was emptied, a file that was named removed."""
+    victim = tmp_path / "precious.txt"
+    victim.write_text("mine")
+    (tmp_path / "p/_sash").mkdir(parents=True)
+    (tmp_path / "p/_sash/lock").symlink_to(victim)
+    one = FilesSink(SinkSpec("o", "v", schema(("k", STRING)), Mode.CHANGES, (), None, (("path", str(tmp_path / "p")),)), "run", 1, tmp_path)
+    with pytest.raises(SashError, match="cannot be used"):
+        one.begin()
+    (tmp_path / "p/_sash/lock").unlink()
+    one.begin()
+    change = {"../precious.txt": Change(digest(b"mine"), 0), "part-00000001.parquet": Change("", 0)}
+    found = Record.read(Folder.of(tmp_path / "p"))
+    assert found is not None
+    replace(found, next=Next(1, change)).put(Folder.of(tmp_path / "p"))
+    with pytest.raises(SashError, match="is no name of a file in a folder"):
+        one.begin()
+    assert victim.read_text() == "mine"
 
 
 def test_spreading_keeps_the_order() -> None:

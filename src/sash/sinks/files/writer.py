@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -228,9 +229,13 @@ class FilesSink:
             return
         with reached(self._folder.place):
             (local / HOME).mkdir(parents=True, exist_ok=True)
-            with open(local / HOME / LOCK, "w") as lock:
+            # Whoever may write to the folder may have put a link here, and what that leads to stays as it is.
+            lock = os.open(local / HOME / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 yield
+            finally:
+                os.close(lock)
 
 
 def _size(text: str) -> int:

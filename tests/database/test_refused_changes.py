@@ -101,6 +101,39 @@ def test_by_a_query_that_has_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyP
     db.close()
 
 
+@pytest.mark.parametrize("has_run", [True, False])
+def test_by_a_session_whose_job_another_one_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_run: bool) -> None:
+    """It was put on record, as a change of what the table had held when that session looked."""
+    tell(tmp_path, 1)
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/1.csv").write_text("2026-01-01 00:00:00,1\n")
+    declared = DECLARED.format(source=" WITH (format = 'csv', path = 's')")
+    old = connected(monkeypatch, tmp_path, declared, flush=False)
+    old.start()
+    old.push("t", [(1, "old")])
+    old.drain()
+    if has_run:
+        old.stop()
+    else:
+        old.close()
+        old = connected(monkeypatch, tmp_path, declared, flush=False)
+        old.view("joined")
+    new = connected(monkeypatch, tmp_path, declared, flush=False)
+    new.start()
+    new.execute("DELETE FROM t; INSERT INTO t VALUES (1, 'new')")
+    new.drain()
+    tell(tmp_path, 2)
+    ways = (*WAYS, lambda db: db.advance("2027-01-01 00:00:00"), lambda db: db.execute("DROP VIEW joined"), lambda db: db.start())
+    for way in ways:
+        with pytest.raises(SashError, match=r"another run .* has (taken over|begun to use) the checkpoint|does not have all of these rows"):
+            way(old)
+    new.execute("UPDATE t SET name = 'newer' WHERE name = 'new'")
+    new.drain()
+    assert held(new, "joined") == [(1, "newer")]
+    for db in (new, old):
+        db.close()
+
+
 def test_a_statement_that_breaks_declares_nothing() -> None:
     """Whatever it breaks with: a sink whose path names a home that nobody has stayed declared, and could not be dropped."""
     with sash.connect() as db:

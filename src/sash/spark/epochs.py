@@ -34,12 +34,9 @@ def claim_epoch(checkpoint: SealedFolder, seen: int) -> int:
     when = time.strftime("%Y-%m-%d %H:%M:%S")
     who = {"host": socket.gethostname(), "process": os.getpid(), "time": when, "number": uuid4().hex}
     number = seen + 1
-    if newest_epoch(checkpoint) > seen or not folder.create(_name(number), [json.dumps(who).encode()]):
-        raise Replaced(
-            f"another run{_who(checkpoint, newest_epoch(checkpoint))} has begun to use the checkpoint {checkpoint.place}"
-            " since this one connected",
-            "connect again when it has ended, or give another folder",
-        )
+    check_unclaimed(checkpoint, seen)
+    if not folder.create(_name(number), [json.dumps(who).encode()]):
+        raise _claimed(checkpoint)
     there = _numbers(checkpoint)
     if max(there, default=NONE) < number:  # the one before would go on beside this one, and never know
         raise NotKept(folder.place, _name(number))
@@ -47,6 +44,20 @@ def claim_epoch(checkpoint: SealedFolder, seen: int) -> int:
         if old <= number - KEPT:
             folder.delete(_name(old))
     return number
+
+
+def check_unclaimed(checkpoint: SealedFolder, seen: int) -> None:
+    """Whether the epoch that lasted when a driver opened the checkpoint still lasts; an error if not."""
+    if newest_epoch(checkpoint) > seen:
+        raise _claimed(checkpoint)
+
+
+def _claimed(checkpoint: SealedFolder) -> Replaced:
+    return Replaced(
+        f"another run{_who(checkpoint, newest_epoch(checkpoint))} has begun to use the checkpoint {checkpoint.place}"
+        " since this one connected",
+        "connect again when it has ended, or give another folder",
+    )
 
 
 def newest_epoch(checkpoint: SealedFolder) -> int:

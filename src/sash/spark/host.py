@@ -53,7 +53,7 @@ from sash.spark.available_now import IS_TOLD
 from sash.spark.changes_source import FORMAT as CHANGES_FORMAT
 from sash.spark.changes_source import OPTION, ChangesSource
 from sash.spark.checkpoint import JOB, Checkpoint, find_checkpoint, fingerprint, make_checkpoint, newest_event
-from sash.spark.epochs import NONE, check_epoch, claim_epoch, newest_epoch
+from sash.spark.epochs import NONE, check_epoch, check_unclaimed, claim_epoch, newest_epoch
 from sash.spark.failures import explain
 from sash.spark.folding import fold
 from sash.spark.idle import IdleRule
@@ -247,8 +247,10 @@ class SparkHost:
             )
 
     def _check_alive(self) -> None:
-        """A query that has come to its end by itself takes nothing any more, and nobody is to wait for it."""
+        """A query that has come to its end by itself takes nothing any more, and nobody is to wait for it; nor does a job that
+        another driver runs, as what tables hold by now only that one knows."""
         self._check_sure()
+        self._check_mine()
         query = self._query
         if query is None or query.isActive:
             return
@@ -257,6 +259,13 @@ class SparkHost:
             if failure is not None:
                 raise failure
         raise SashError("the query was stopped by somebody else", "call start() to go on")
+
+    def _check_mine(self) -> None:
+        checkpoint, epoch = self._settings.checkpoint, self._settings.epoch
+        if epoch == NONE:
+            check_unclaimed(checkpoint, self._epoch_seen)
+        else:
+            check_epoch(checkpoint, epoch)
 
     def drain(self) -> None:
         """Wait until all input that is there now, and all that was asked, has been answered."""

@@ -78,6 +78,23 @@ def test_buckets_keep_their_scheme_and_name(monkeypatch: pytest.MonkeyPatch) -> 
     assert (location.path, location.outside(location.path)) == ("bucket/in/a.csv", "s3a://bucket/in/a.csv")
 
 
+@pytest.mark.parametrize(("path", "said"), [
+    ("", "'' names no file and no folder"), ("a\0b", "names no file"), ("s3://", "names no file"), ("://", "names no file"),
+    ("s3://?region=x", "names no file"), ("~nobody-at-all/x", "nobody knows the folder"), ("[z-a].csv", "bad character range"),
+])  # fmt: skip
+def test_what_is_no_path(files: Files, path: str, said: str) -> None:
+    """It was an error of a library, or the folder of the job."""
+    with pytest.raises(SashError) as failure:
+        names(files, path)
+    assert said in str(failure.value)
+
+
+def test_a_name_that_is_no_text(files: Files) -> None:
+    files.write("a.csv", "x")
+    with open(os.fsencode(files.folder) + b"/\xff.csv", "w"), pytest.raises(SashError, match='is no UTF-8; rename it'):
+        names(files, ".")
+
+
 def test_a_missing_path(files: Files) -> None:
     with pytest.raises(SashError, match=r'stream "conn": there is no "nowhere\.csv"'):
         names(files, "nowhere.csv")

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from sash.errors import SashError
-from sash.folders.locations import Location, locate, split_options
+from sash.folders.locations import Location, check_place, locate, split_options
 from sash.folders.object_stores import object_store
 
 PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")  # the name of a file that is being written
@@ -77,6 +77,7 @@ class Folder:
     @classmethod
     def of(cls, place: str | Path) -> Self:
         text = str(place)
+        check_place(text)
         if "://" not in text:
             return cls(os.path.abspath(text))
         uri, options = split_options(text)

@@ -68,8 +68,15 @@ def _remote(root: str) -> tuple[fs.FileSystem, str]:
     return filesystem, str(path)
 
 
+def check_place(path: str) -> None:
+    """Refuse what is no path and no URI."""
+    if not path or "\0" in path or re.fullmatch(r"[^/]*:///*(\?.*)?", path):
+        raise SashError(f"{path!r} names no file and no folder", "write a path, or a URI such as s3://bucket/folder")
+
+
 def absolute(path: str, base: Path) -> str:
     """A path that is not begun by a root begins at `base`."""
+    check_place(path)
     if "://" in path:
         return path
     try:

@@ -36,7 +36,10 @@ def list_files(spec: StreamSpec, base: Path) -> list[SourceFile]:
     location = locate(absolute(options.path, base))
     try:
         found = _expand(location)
-    except OSError as error:
+    except UnicodeDecodeError as error:
+        name = error.object.decode(errors="replace")
+        raise SashError(f'stream "{spec.name}": the name {name} in "{options.path}" is no UTF-8', "rename it") from None
+    except (OSError, re.error) as error:
         raise SashError(f'stream "{spec.name}": cannot list "{options.path}": {error}') from error
     if found is None:
         raise SashError(

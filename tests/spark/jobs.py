@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from sash.database.on_spark import SparkDatabase
+from sash.testing.tables import Change, from_arrow
 
 JOB = """
 CREATE STREAM conn (ts TIMESTAMP, src STRING, dst STRING, bytes BIGINT, load DOUBLE)
@@ -48,14 +50,29 @@ def write_files(folder: Path) -> None:
     (folder / "hosts.csv").write_text("host,owner\nh0,ann\nh1,bob\nh2,ann\nh3,\n")
 
 
-def played(
-    session: SparkSession | Callable[[], SparkSession], folder: Path, batch_rows: int, tell: Callable[[int], object] = id
-) -> None:
-    """The job, to its end, over the files beside the folder; `tell` hears of every batch."""
+def database(
+    session: SparkSession | Callable[[], SparkSession], folder: Path, batch_rows: int, tell: Callable[[int], object] = id,
+    shards: int = 2, *, flush: bool = True,
+) -> SparkDatabase:
+    """The job over the files beside the folder; `tell` hears of every batch."""
     db = SparkDatabase(
-        session, checkpoint=folder / "cp", output=folder / "out", shards=2, batch_rows=batch_rows, base=folder.parent,
-        on_progress=lambda progress: tell(progress.batch),
+        session, checkpoint=folder / "cp", output=folder / "out", shards=shards, batch_rows=batch_rows, base=folder.parent,
+        on_progress=lambda progress: tell(progress.batch), flush=flush,
     )  # fmt: skip
     db.execute(JOB)
+    return db
+
+
+def played(
+    session: SparkSession | Callable[[], SparkSession], folder: Path, batch_rows: int, tell: Callable[[int], object] = id,
+    shards: int = 2,
+) -> None:
+    """The same, to its end."""
+    db = database(session, folder, batch_rows, tell, shards)
     db.run()
     db.write_answers()
+
+
+def changelogs(folder: Path) -> dict[str, list[Change]]:
+    """What the job has written there."""
+    return {name: from_arrow(pq.read_table(folder / f"{name}.changes.parquet")) for name in VIEWS}

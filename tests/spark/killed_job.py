@@ -1,6 +1,8 @@
-"""A job in a process of its own, whose workers and executors others kill: `python killed_job.py FOLDER MASTER [KEY=VALUE …]`.
+"""A job in a process of its own, whose workers and executors others kill:
 
-It tells of every batch, and at its end how often its query was begun again.
+    python killed_job.py FOLDER MASTER BATCH_ROWS SHARDS [KEY=VALUE …]
+
+It tells of every batch, and how many shards had moved by then; at its end, how often its query was begun again, and of its shards.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import warnings
 from functools import partial
 from pathlib import Path
 
-from jobs import played
+from jobs import database
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
@@ -44,17 +46,27 @@ def session(master: str, more: list[str]) -> SparkSession:
     return builder.getOrCreate()
 
 
-def main(folder: Path, master: str, *more: str) -> None:
+def main(folder: Path, master: str, batch_rows: int, shards: int, *more: str) -> None:
     spark = session(master, list(more))
     if any("speculation" in pair for pair in more):
         spark_database.SparkHost = partial(SparkHost, make_engine=slow)  # type: ignore[misc, assignment]
+
+    def tell(batch: int) -> None:
+        print(f"moved by {batch}", db.metrics()["shards"]["moved"], flush=True)
+        print(batch, flush=True)
+
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LostWorkerWarning)
-        played(spark, folder, 80, lambda batch: print(batch, flush=True))
+        db = database(spark, folder, batch_rows, tell, shards)
+        db.run()
+        db.write_answers()
+    for name, count in db.metrics()["shards"].items():
+        print(name, count)
     print("begun again", sum(issubclass(one.category, LostWorkerWarning) for one in told), flush=True)
+    db.close()
     spark.stop()
     print("end", flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])

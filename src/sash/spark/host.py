@@ -56,6 +56,7 @@ from sash.spark.checkpoint import JOB, Checkpoint, find_checkpoint, fingerprint,
 from sash.spark.epochs import NONE, check_epoch, check_unclaimed, claim_epoch, newest_epoch
 from sash.spark.failures import explain
 from sash.spark.folding import fold
+from sash.spark.homes import Homes
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
 from sash.spark.job_changes import JobChanges
@@ -118,6 +119,7 @@ class SparkHost:
         self._code: Code = {} if code is None else code  # that the user has registered; it may grow
         self._sent: Code = {}  # what of it the tasks of the query have
         self._session_views = SessionViews(spark)
+        self._homes: Homes | None = None  # of shards, where there are several machines; from the first query on
         self._temporary = TemporaryFolder() if checkpoint is None else None
         place = SealedFolder.of(checkpoint or "" if self._temporary is None else self._temporary.path)
         target = Folder.of(output) if output is not None else place.plain.child("output")
@@ -377,6 +379,8 @@ class SparkHost:
             self.ledger.came.notify_all()
         if self._listener is not None:
             self._spark.streams.removeListener(self._listener)
+        if self._homes is not None:
+            self._homes.close()
         if self._temporary is not None:
             self._temporary.remove()
         self._remove_arenas()
@@ -682,9 +686,11 @@ class SparkHost:
         job, settings = self.steering.first, self._settings
         code = self._sent = dict(self._code)
         with configured(self._spark, settings.checkpoint):
+            if self._homes is None and not is_one_machine(self._spark):
+                self._homes = Homes(self._spark, job.shards)
             packets = streaming(
                 self._spark, job, self.steering.newest, settings, self._frames,
-                lambda level: stage(job, settings, level, self._make_engine, code), is_observed=self._is_observed,
+                lambda level: stage(job, settings, level, self._make_engine, code), self._homes, is_observed=self._is_observed,
             )
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
             writer = writer.option("checkpointLocation", spark_folder(settings.checkpoint).place)
@@ -721,6 +727,7 @@ class SparkHost:
             self._instants = told_instants(told)
             now, rows = time.monotonic(), self.progress.rows
             self._watch.observe(told, facts, now - self._told)
+            self._mind_homes()
             self._warnings.hear(told, self.job.streams)
             progress = self.progress.after(batch, now - self._told, facts)
             self.ledger.take(batch, told, progress.event_time)
@@ -737,6 +744,11 @@ class SparkHost:
             self.on_taken(batch)
         if self._on_progress is not None:
             self._on_progress(self.progress)
+
+    def _mind_homes(self) -> None:
+        if self._homes is not None and self._homes.are_due(set(self._watch.moves.places.values())):
+            with configured(self._spark, self._settings.checkpoint):
+                self._homes.give_anew()
 
     def _think(self, told: list[Packet], rows: int) -> None:
         clocks = [packet.facts()["clock"] for packet in told if packet.cargo is Cargo.FACTS and packet.name == ENGINE]

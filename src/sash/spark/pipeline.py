@@ -17,6 +17,8 @@ from sash.planner.job import Job
 from sash.runtime.packets import Packet
 from sash.spark.daemon import OF_TASKS
 from sash.spark.frames import pack_frame
+from sash.spark.homes import CONFIGURATION as OF_HOMES
+from sash.spark.homes import Homes
 from sash.spark.observing import observed
 from sash.spark.registration import register
 from sash.spark.settings import Settings, to_text
@@ -44,7 +46,7 @@ MakeStage = Callable[[int], MapArrow]  # of a level
 @contextmanager
 def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
     """The configuration of a query while it is made; the user's session keeps its own."""
-    wanted = CONFIGURATION | (LOCAL_CONFIGURATION if checkpoint.is_local else {})
+    wanted = CONFIGURATION | (LOCAL_CONFIGURATION if checkpoint.is_local else {}) | ({} if is_one_machine(spark) else OF_HOMES)
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)
@@ -70,9 +72,9 @@ def on_workers(spark: SparkSession | None, work: Callable[[], Told]) -> list[Tol
 
 def streaming(
     spark: SparkSession, job: Job, newest: Job, settings: Settings, frames: Mapping[str, DataFrame], make_stage: MakeStage,
-    *, is_observed: bool = False,
+    homes: Homes | None, *, is_observed: bool = False,
 ) -> DataFrame:
-    """The packets of every batch that are for the driver.
+    """The packets of every batch that are for the driver; where there is more than one machine, shards have homes.
 
     The query begins with a job, and has what the newest version of it needs: its levels, and the ports of its DataFrames.
     """
@@ -83,7 +85,7 @@ def streaming(
     for stream in sorted(job.streams, key=lambda one: one.name):
         if stream.name in frames:
             packets = packets.unionByName(pack_frame(newest, stream, frames[stream.name]))
-    packets = _through_levels(packets, newest, make_stage)
+    packets = _through_levels(packets, newest, make_stage, homes)
     return observed(packets) if is_observed else packets
 
 
@@ -93,9 +95,10 @@ def collected(packets: DataFrame) -> Iterator[Packet]:
         yield from from_batch(batch)
 
 
-def _through_levels(packets: DataFrame, job: Job, make_stage: MakeStage) -> DataFrame:
+def _through_levels(packets: DataFrame, job: Job, make_stage: MakeStage, homes: Homes | None) -> DataFrame:
     for level in range(1, job.levels + 1):
-        packets = packets.repartitionById(job.shards, "shard").mapInArrow(make_stage(level), SPARK_SCHEMA)
+        gathered = packets.repartitionById(job.shards, "shard") if homes is None else homes.gathered(packets)
+        packets = gathered.mapInArrow(make_stage(level), SPARK_SCHEMA)
     return packets
 
 

@@ -30,6 +30,7 @@ from sash.spark.epochs import check_epoch
 from sash.spark.jobs import job_at
 from sash.spark.kafka import known_partitions
 from sash.spark.looking import is_all_final, is_somebody_reading, looked
+from sash.spark.moves import place_packet
 from sash.spark.offsets import identity_of, offset_of
 from sash.spark.outputs import are_there, write_outputs
 from sash.spark.sealed import DamagedFile
@@ -78,16 +79,25 @@ class ShardTask:
 
         Nothing while the level does not run yet: DataFrames are packed for the newest version of the job in all batches.
         """
+        return self._answered(batch, packets, marked)[0]
+
+    def answer_from_here(self, batch: int, packets: list[Packet], marked: Sequence[Packet]) -> list[Packet]:
+        """The same, and where it was given, which is on no record."""
+        answer, is_rebuilt = self._answered(batch, packets, marked)
+        return [*answer, place_packet(self.level, self.shard, self.settings.arenas, is_rebuilt=is_rebuilt)] if answer else []
+
+    def _answered(self, batch: int, packets: list[Packet], marked: Sequence[Packet]) -> tuple[list[Packet], bool]:
+        """And whether the state had to be made again for it."""
         if not packets:
-            return []
+            return [], False
         packets = [*packets, *self._known_partitions(batch)]
         with held(self.settings.arenas, self.level, self.shard) as arena_file:
             if not self._runs(arena_file, batch, packets):
-                return []
+                return [], False
             if arena_file.is_whole and arena_file.meta.version >= batch:
                 stored = self._history.answer(batch)
                 if stored is not None and are_there(self.settings.output, stored):
-                    return stored
+                    return stored, False
             return self._advance(arena_file, batch, packets, marked)
 
     def _known_partitions(self, batch: int) -> Iterator[Packet]:
@@ -119,9 +129,12 @@ class ShardTask:
         folder = self.settings.checkpoint.child("shards", str(self.level), str(self.shard))
         return History(folder, partial(identity_of, self.settings.checkpoint))
 
-    def _advance(self, arena_file: HeldArena, batch: int, packets: list[Packet], marked: Sequence[Packet]) -> list[Packet]:
+    def _advance(
+        self, arena_file: HeldArena, batch: int, packets: list[Packet], marked: Sequence[Packet]
+    ) -> tuple[list[Packet], bool]:
         if self._is_first(packets):
             self._history.put_snapshot(batch - 1, arena_file.path.with_suffix(".none"), "{}")
+        is_found = arena_file.is_whole and arena_file.meta.version == batch - 1
         damage = self._choose_base(arena_file, batch - 1)
         meta = arena_file.meta
         arena = arena_file.open()
@@ -138,7 +151,7 @@ class ShardTask:
         finally:
             arena.close()
         arena_file.commit(meta)
-        return answer
+        return answer, not is_found and batch - 1 > BEFORE_ALL and not self._is_first(packets)
 
     def _rebuild(self, arena_file: HeldArena, version: int) -> None:
         damage = self._choose_base(arena_file, version)

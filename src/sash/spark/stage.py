@@ -31,7 +31,7 @@ def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, cod
         context = _context()
         task = ShardTask(job, settings, make_engine, level, context.partitionId(), code)
         mine, marked, others = sorted_out([packet for batch in batches for packet in from_batch(batch)], level)
-        answer = task.answer(int(context.getLocalProperty(BATCH_ID) or 0), mine, marked)
+        answer = task.answer_from_here(int(context.getLocalProperty(BATCH_ID) or 0), mine, marked)
         yield from to_batches([*others, *answer])
 
     return run

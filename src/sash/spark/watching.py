@@ -22,6 +22,7 @@ from sash.runtime.observing import StreamObserver, counted, observed
 from sash.runtime.packets import Cargo, Packet
 from sash.scalar.failures import Failures
 from sash.schema import SECOND
+from sash.spark.moves import Moves
 from sash.spark.shard_task import FIRST, GREATEST, LOST, METRICS
 from sash.spark.share_packets import SAMPLE
 from sash.spark.trials import shown
@@ -37,6 +38,7 @@ class Watch:
         self._early: dict[str, tuple[int, int]] = {}
         self._lost: dict[str, Counter[str]] = {}  # of every stream: rows that were late, or could not be read
         self.failures = Failures()
+        self.moves = Moves()
         self.use(job)
 
     def use(self, job: Job) -> None:
@@ -46,6 +48,8 @@ class Watch:
 
     def observe(self, told: Iterable[Packet], facts: Iterable[Mapping[str, int | None]], seconds: float) -> None:
         """Every change of a batch took as long as the batch."""
+        told = list(told)
+        self.moves.observe(told)
         for packet in told:
             if packet.cargo is Cargo.FACTS and packet.name == METRICS:
                 self._measure(packet, seconds)
@@ -78,7 +82,8 @@ class Watch:
     def figures(self, job: Job) -> dict[str, Any]:
         """What operators, arcs and views have done, as plain data."""
         figures = self._metrics.figures({view.name: view.spec for view in shown(job)})
-        return figures | {"streams": {one.name: {"late": 0, "dead": 0, **self._lost.get(one.name, {})} for one in job.streams}}
+        lost = {one.name: {"late": 0, "dead": 0, **self._lost.get(one.name, {})} for one in job.streams}
+        return figures | {"streams": lost, "shards": self.moves.figures()}
 
     def look_afresh(self) -> None:
         """From now on statistics are about rows that are still to come."""

@@ -235,7 +235,7 @@ class PlayedHost(SparkHost):
         return
 
 
-def connected(monkeypatch: pytest.MonkeyPatch, folder: Path, sql: str, shards: int = 2, **options: Any) -> SparkDatabase:
+def connected(monkeypatch: pytest.MonkeyPatch, folder: Path, sql: str, shards: int | None = 2, **options: Any) -> SparkDatabase:
     """A database on such a host; its checkpoint, outputs and files are in the folder."""
     monkeypatch.setattr(spark_database, "SparkHost", PlayedHost)
     monkeypatch.setattr(spark_database, "check_streaming", lambda name, frame: None)

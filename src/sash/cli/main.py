@@ -50,7 +50,8 @@ JOB = click.argument("job", type=click.Path(exists=True, dir_okay=False, path_ty
 @click.option("--schedule", default="auto", show_default=True, metavar="auto|dfs|bfs|rr|memory|batch:K",
               help="In which order operators run, and how many rows one takes at a time. No answer depends on it.")
 @click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows of every stream in a batch.")
-@click.option("--shards", type=click.IntRange(min=1), metavar="N", help="Spark: parts of the key space  [default: cores]")
+@click.option("--shards", type=click.IntRange(min=1), metavar="N",
+              help="Spark: parts of the key space  [default: the checkpoint's, or cores]")
 @click.option("--metrics", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
               help="Write what operators, arcs and views did: rows by sign, time, state, delays.")
 @click.option("--allow-unreadable", is_flag=True, help="End well even if not a single row could be read.")

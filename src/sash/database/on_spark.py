@@ -35,11 +35,13 @@ from sash.runtime.subscribing import OnBatch, Slow, Subscription, Wishes
 from sash.sinks.make import make_sink
 from sash.sinks.options import Mode, sink_spec
 from sash.sinks.runner import Runner
+from sash.spark.checkpoint import shards_of
 from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, check_streaming, declaration, loaded
 from sash.spark.frame_tables import check_static, is_frame, static_rows, table_declaration
 from sash.spark.host import SparkHost
 from sash.spark.placed_frames import check_places, placed
 from sash.spark.running_query import RunningQuery
+from sash.spark.sealed import SealedFolder
 from sash.spark.trials import shown
 from sash.spark.workers import begin_check
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows
@@ -272,7 +274,7 @@ class SparkDatabase(Database):
                 raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
             self._workers_are_good()
             spark = self._spark() if callable(self._spark) else self._spark
-            self._shards = self._shards or spark.sparkContext.defaultParallelism
+            self._shards = self._shards or self._shards_on_record() or spark.sparkContext.defaultParallelism
             job = self._fresh_job()
             frames = self._frames | self._loaded(spark, {stream.name for stream in job.streams})
             known = {"frames": frames, "code": self.catalog.code, "early": self._early}
@@ -287,6 +289,14 @@ class SparkDatabase(Database):
                 self._tables.clear()  # what they hold by now, the checkpoint tells
                 self._set_again(host)
         return self._host
+
+    def _shards_on_record(self) -> int | None:
+        """A checkpoint keeps the number of its shards, whatever machine goes on with it."""
+        place = self._options["checkpoint"]
+        if place is None:
+            return None
+        with reached(place):
+            return shards_of(SealedFolder.of(place))  # type: ignore[arg-type]
 
     def _set_again(self, host: SparkHost) -> None:
         """After a restart, tables hold what the checkpoint says; what they are to hold may have changed meanwhile."""

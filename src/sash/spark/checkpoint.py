@@ -134,6 +134,11 @@ def find_checkpoint(folder: SealedFolder, job: Job) -> Checkpoint | None:
     return None
 
 
+def shards_of(folder: SealedFolder) -> int | None:
+    """How many shards the job of a checkpoint has; None if there is none yet."""
+    return int(_belonging(folder)["shards"]) if folder.has("job.json") else None
+
+
 def _belonging(folder: SealedFolder) -> dict[str, Any]:
     """Whose checkpoint it is."""
     where, data = f"the file {folder.place}/job.json", folder.plain.read("job.json")
@@ -186,7 +191,7 @@ def _compare(folder: Folder, theirs: dict[str, Any], mine: dict[str, Any]) -> No
     if theirs["shards"] != mine["shards"]:
         raise SashError(
             f"the checkpoint {folder.place} has {theirs['shards']} shards, the job {mine['shards']}",
-            f"run with --shards {theirs['shards']}, or give another --checkpoint folder",
+            f"run with --shards {theirs['shards']}, or leave it out, or give another --checkpoint folder",
         )
     if theirs != mine | {"number": theirs["number"], "early": theirs["early"]}:
         raise SashError(f"the checkpoint {folder.place} was made with another plan of the same job", ANOTHER)

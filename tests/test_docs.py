@@ -1,6 +1,6 @@
 """The page of functions is what the registry holds. To write it anew: SASH_WRITE_DOCS=1 pytest tests/test_docs.py
 
-The pages on Python and on asking say what their examples print; that on Python names every public method."""
+The pages on Python, asking and messages say what their examples print; that on Python names every public method."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def page() -> str:
     return f"{HEAD}## Aggregates\n\n{aggregates}\n\n{around}\n\n## Window functions\n\n{over}\n\n{OVER}\n## Time\n\n{TIME}\n## Windows of time\n\n{WINDOWS}\n## Arrays\n\n{ARRAYS}\n## Scalar functions\n\n{table}\n"
 
 
-@pytest.mark.parametrize("page", ["python.md", "asking.md"])
+@pytest.mark.parametrize("page", ["python.md", "asking.md", "messages.md"])
 def test_a_page_says_what_its_example_prints(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (PAGE.parent / page).read_text(encoding="utf-8")
     (example,), (said,) = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "text"))

@@ -14,7 +14,7 @@ ORDER = (
     "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "numerals", "errors",
 )  # fmt: skip
 
-HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "sources", "shell"}, "confluent_kafka": {"sinks", "sources"}}
+HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "sources", "shell"}, "confluent_kafka": {"sinks", "sources"}, "fastavro": {"sources"}, "google": {"sources"}}
 
 pytestmark = pytest.mark.xdist_group("layers")  # every file is read once
 PACKAGE = Path(next(iter(sash.__path__)))

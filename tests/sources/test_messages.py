@@ -125,7 +125,7 @@ def test_messages_are_read_as_lines_of_a_file_are(texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "error"),
     [
-        ("a INT", {"encoding": "xml"}, 'unknown encoding "xml"; encodings are: json, csv'),
+        ("a INT", {"encoding": "xml"}, 'unknown encoding "xml"; encodings are: json, csv, avro, protobuf, raw'),
         ("a INT FROM '$.b'", {"encoding": "csv"}, 'column "a" is FROM a path, and its messages are CSV'),
     ],
 )

@@ -38,14 +38,14 @@ def test_messages_of_a_source_of_spark(spark: SparkSession, tmp_path: Path) -> N
         ("ts TIMESTAMP, a INT", "format = 'rate', encoding = 'json'", '"value" in the DataFrame of stream "e" is bigint, and a message'),
         ("ts TIMESTAMP, a INT METADATA", "format = 'text', path = '.', encoding = 'json'", 'has no column "a"; it has: value'),
         ("timestamp TIMESTAMP, a INT FROM '$.a'", "format = 'rate'", 'column "a" of stream "e" is FROM a path or METADATA'),
-        ("ts TIMESTAMP, a INT", "format = 'text', path = '.', encoding = 'yaml'", 'unknown encoding "yaml"; encodings are: json, csv'),
+        ("ts TIMESTAMP, a INT", "format = 'text', path = '.', encoding = 'yaml'", 'unknown encoding "yaml"; encodings are: json, csv, avro, protobuf, raw'),
     ],
 )
 def test_messages_that_cannot_be_are_refused_at_once(spark: SparkSession, tmp_path: Path, columns: str, options: str, error: str) -> None:
     with sash.connect(spark, checkpoint=tmp_path / "point", output=tmp_path / "out", shards=1) as db:
         time = columns.split()[0]
-        db.execute(f"CREATE STREAM e ({columns}) TIMESTAMP BY {time} WITH ({options}); CREATE MATERIALIZED VIEW n AS SELECT COUNT(*) AS n FROM e")
         with pytest.raises(SashError, match=error):
+            db.execute(f"CREATE STREAM e ({columns}) TIMESTAMP BY {time} WITH ({options}); CREATE MATERIALIZED VIEW n AS SELECT COUNT(*) AS n FROM e")
             db.run()
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from kafka_job import NAMES, ROUNDS, VIEWS
+from kafka_job import NAMES, ROUNDS, SCHEMA, SCHEMA_NUMBER, VIEWS
 
 import sash
 from kafka_broker import Broker, connector
+from registry_server import registry
 from sash.testing.tables import from_arrow
 
 HERE = Path(__file__).parent
@@ -38,18 +39,25 @@ def changed(table: object) -> Counter[str]:
 def test_partitions_of_kafka_hold_time_back_from_the_first_batch_on(kafka: Broker, tmp_path: Path) -> None:
     jars = connector()
     kafka.create_topic("orders", 2)
-    command = [sys.executable, str(HERE / "kafka_job.py"), kafka.address, "orders", str(tmp_path)]
+    kafka.create_topic("orders-avro", 2)
     environment = os.environ | {"PYSPARK_SUBMIT_ARGS": f"--jars {jars} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    with registry() as served:
+        served.put(SCHEMA_NUMBER, json.dumps(SCHEMA))
+        command = [sys.executable, str(HERE / "kafka_job.py"), kafka.address, "orders", served.url, str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [one["late"] for one in told] == [0] * len(told)
-    assert all(one["kafka"] == 2 for one in told)
+    assert all(one["kafka"] == 3 for one in told)
     assert [one["dead"] for one in told[:-1]] == [[]] * (len(told) - 1)
-    assert told[-1]["dead"] == [["orders/1", "oops", "1 values where 2 are expected"]]
+    assert told[-1]["dead"] == [
+        ["orders/1", "oops", "1 values where 2 are expected"],
+        ["orders-avro/0", "0x6f6f7073", "the message is too short for a registry's"],
+    ]
     assert told[0]["counts"] == told[0]["latest"] == 0  # nothing is final before the second partition has been heard of
     assert told[1]["counts"] and told[-1]["latest"] == 3
     logs = expected()
     for view in NAMES:
         assert changed(pq.read_table(tmp_path / "out" / f"{view}.changes.parquet")) == logs[view]
-    assert changed(pq.read_table(tmp_path / "out/declared.changes.parquet")) == logs["counts"]
+    for view in ("declared", "encoded"):
+        assert changed(pq.read_table(tmp_path / "out" / f"{view}.changes.parquet")) == logs["counts"]

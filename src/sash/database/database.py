@@ -148,6 +148,7 @@ class Database(StatementExecutor):
     @abstractmethod
     def push(self, name: str, rows: Any) -> None:
         """Rows come: dicts, tuples, columns, Arrow or pandas. In this process they are part of every answer when this returns.
+        Of a stream with an encoding they may be messages: a list of bytes, or columns of which one is `value`.
 
         On Spark only tables take rows this way, from the next batch on; those of a stream come from its files, or from a
         DataFrame (`stream`).

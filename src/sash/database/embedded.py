@@ -46,6 +46,7 @@ from sash.sinks.options import Mode, sink_spec
 from sash.sinks.runner import LOOK, Runner
 from sash.sources.batches import batches
 from sash.sources.convert import convert
+from sash.sources.pushed_messages import read_pushed
 from sash.sources.read import read
 from sash.sources.result import NO_LETTERS, ReadResult
 from sash.sources.splits import Split
@@ -95,9 +96,10 @@ class EmbeddedDatabase(Database):
     @in_turn
     def push(self, name: str, rows: Any) -> None:
         spec = self._taking_rows(name)
-        if isinstance(rows, list) and self._take_few(spec, rows):
+        messages = read_pushed(spec, rows)
+        if messages is None and isinstance(rows, list) and self._take_few(spec, rows):
             return
-        result = convert(spec, rows)
+        result = convert(spec, rows) if messages is None else messages
         batch = self._table_to_change(spec).insert(result.batch) if spec.is_table else result.batch
         self._take(spec, batch, result.dead)
 

@@ -323,7 +323,7 @@ class SparkDatabase(Database):
     def _is_declared(self, statement: Statement) -> bool:
         """Whether this session has said itself what the checkpoint knows besides its materialized views."""
         if isinstance(statement, CreateStream):
-            return self.catalog.streams.get(statement.name.text.lower()) == as_read(statement.spec)
+            return self.catalog.streams.get(statement.name.text.lower()) == as_read(self._with_messages(statement).spec)
         if isinstance(statement, CreateAggregate):
             return statement.name.text.lower() in self.catalog.macros and not statement.or_replace
         if isinstance(statement, CreateView) and not statement.is_materialized and not statement.or_replace:

@@ -34,6 +34,7 @@ from sash.planner.placement import Expiry
 from sash.runtime.schedule import parse_schedule
 from sash.scalar.build import function_names
 from sash.scalar.user_functions import UserFunction
+from sash.sources.declared_messages import declared
 from sash.sql.bind import bind
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows, bind_change
 from sash.sql.catalog import Catalog, SinkDefinition, ViewDefinition, kind_of
@@ -178,6 +179,8 @@ class StatementExecutor(ABC):
         self.questions.forget()
         views, macros, indexes = dict(self.catalog.views), dict(self.catalog.macros), self.catalog.indexes
         streams = dict(self.catalog.streams)
+        if isinstance(statement, CreateStream):
+            statement = self._with_messages(statement)
         if not define(statement, self.catalog):
             return
         if streams != self.catalog.streams:
@@ -200,6 +203,13 @@ class StatementExecutor(ABC):
             self.queries.forget(self.catalog)
         if isinstance(statement, CreateView) and new is not None and new.is_materialized and not statement.columns:
             self.queries.learn_text(new)
+
+    def _with_messages(self, statement: CreateStream) -> CreateStream:
+        """What is said of messages is looked at now, and files that it names are read."""
+        if statement.spec.encoding is None or (statement.if_not_exists and self.catalog.find(statement.name.text) is not None):
+            return statement
+        with within(statement.source.text), at(statement.name):
+            return replace(statement, spec=declared(statement.spec, self.base))
 
     def _define_index(self, statement: CreateIndex | Drop) -> None:
         """A window of a stream is kept from its first index on, and goes with its last one."""

@@ -148,6 +148,11 @@ def _from_columns(spec: StreamSpec, columns: Columns, length: int) -> TextResult
 def _values(given: Any, field: Field, spec: StreamSpec) -> Values:
     if isinstance(given, pa.Array):
         return conform(given, field, f'the rows pushed to "{spec.name}"')
+    return python_values(given, field)
+
+
+def python_values(given: Sequence[Any], field: Field) -> Values:
+    """Values of Python, each as it is by itself: what is none of the column's type fails."""
     # Of values of several types pyarrow would make values of one, so that what a row is would depend on its neighbours.
     types = {type(value) for value in given} - {type(None)}
     if len(types) < 2:

@@ -1,4 +1,4 @@
-"""Messages, as queues carry them: every one is a record by itself, written as JSON or CSV, with some facts beside it.
+"""Messages, as queues carry them: every one is a record by itself, written in some encoding, with some facts beside it.
 
     CREATE STREAM orders (id BIGINT, city STRING FROM '$.address.city', at TIMESTAMP METADATA FROM 'timestamp') TIMESTAMP BY at
     WITH (format = 'kafka', …, encoding = 'json')
@@ -8,56 +8,47 @@ What cannot be read is a dead letter: also a message without a value, and one wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sash.deltas import Int64s
 from sash.errors import SashError, choices
 from sash.plan.streams import StreamSpec
-from sash.scalar.arrays import Mask
 from sash.schema import Schema
+from sash.sources.avro.messages import AVRO
 from sash.sources.convert import convert
-from sash.sources.csv import read_csv
-from sash.sources.json import read_json, read_objects
-from sash.sources.options import VALID
-from sash.sources.result import Letter, ReadResult, TextResult, dead_batch, letters_of
+from sash.sources.message_encoding import Encoding, hexadecimal
+from sash.sources.message_texts import CSV, JSON
+from sash.sources.protobuf.messages import PROTOBUF
+from sash.sources.raw import RAW
+from sash.sources.result import ReadResult, dead_batch, letters_of
 
 PAYLOAD = "value"  # what Spark's sources call the message itself
-OF_MESSAGES = tuple(option for option in VALID if option not in ("format", "path", "header"))
-
-
-@dataclass(frozen=True)
-class _Encoding:
-    """How messages are read: many at once, each on a line of its own, or one that has several lines."""
-
-    lines: Callable[[StreamSpec, bytes], TextResult]
-    one: Callable[[StreamSpec, bytes], TextResult]
-    blanks: str  # the characters, in a pattern, of which a message may consist that has nothing in it
-
-
-ENCODINGS = {
-    "json": _Encoding(read_json, lambda spec, message: read_objects(spec, [(0, message)]), r" \t\r\n"),
-    "csv": _Encoding(lambda spec, text: read_csv(spec, (), text), lambda spec, text: read_csv(spec, (), text), r"\r\n"),
-}
+ENCODINGS = {"json": JSON, "csv": CSV, "avro": AVRO, "protobuf": PROTOBUF, "raw": RAW}
+OF_MESSAGES = tuple({option: None for encoding in ENCODINGS.values() for option in encoding.options})
 
 
 @lru_cache(maxsize=256)
 def message_spec(spec: StreamSpec) -> StreamSpec:
-    """The columns that are in the messages of a stream, and how these are written."""
-    encoding = (spec.encoding or "").lower()
-    if encoding not in ENCODINGS:
+    """The columns that are in the messages of a stream, and how these are written; an error, if they cannot be."""
+    name = (spec.encoding or "").lower()
+    if name not in ENCODINGS:
         raise SashError(f'stream "{spec.name}": unknown encoding "{spec.encoding}"', f"encodings are: {choices(ENCODINGS)}")
-    if encoding == "csv" and spec.paths:
-        raise SashError(f'stream "{spec.name}": column "{spec.paths[0][0]}" is FROM a path, and its messages are CSV')
-    options = tuple((key, value) for key, value in spec.options if key in OF_MESSAGES)
+    encoding = ENCODINGS[name]
+    options = tuple((key, value) for key, value in spec.options if key in encoding.options)
     beside = {name for name, _ in spec.metadata}
     fields = tuple(field for field in spec.schema.fields if field.name not in beside)
-    return replace(spec, schema=Schema(fields), options=(("format", encoding), *options), metadata=(), timestamp=None)
+    inner = replace(spec, schema=Schema(fields), options=(("format", name), *options), metadata=(), timestamp=None)
+    encoding.check(inner)
+    return inner
+
+
+def _encoding(inner: StreamSpec) -> Encoding:
+    return ENCODINGS[str(inner.option("format"))]
 
 
 @lru_cache(maxsize=256)
@@ -70,7 +61,8 @@ def _metadata_spec(spec: StreamSpec) -> StreamSpec:
 def read_messages(spec: StreamSpec, messages: pa.Array, metadata: Sequence[pa.Array]) -> ReadResult:
     """The rows of messages in their order, with the facts beside them, which are in the order of the columns that take them."""
     inner, outer = message_spec(spec), _metadata_spec(spec)
-    inside = _read(inner, messages.cast(pa.large_binary()))
+    encoding = _encoding(inner)
+    inside = encoding.read(inner, messages.cast(pa.large_binary()))
     if not outer.schema.names:
         return ReadResult(inside.batch, dead_batch(inside.letters, ""))
     beside = convert(outer, pa.Table.from_arrays(list(metadata), names=list(outer.schema.names)))
@@ -81,9 +73,16 @@ def read_messages(spec: StreamSpec, messages: pa.Array, metadata: Sequence[pa.Ar
         **_columns(beside.batch, _others(len(messages), more), wrong),
     }
     batch = pa.RecordBatch.from_arrays([columns[name] for name in spec.schema.names], schema=spec.schema.arrow)
-    also = [(row, messages[row].as_py()) for row in sorted(more.keys() - wrong)]
-    letters = letters_of({place: more[row] for place, (row, _) in enumerate(also)}, also)
-    return ReadResult(batch, dead_batch(_sorted([*inside.letters, *letters]), ""))
+    also = [(row, _shown(encoding, messages[row])) for row in sorted(more.keys() - wrong)]
+    letters = [*inside.letters, *letters_of({place: more[row] for place, (row, _) in enumerate(also)}, also)]
+    return ReadResult(batch, dead_batch(sorted(letters, key=lambda letter: letter.row), ""))
+
+
+def _shown(encoding: Encoding, message: pa.Scalar) -> bytes:
+    """A message of a dead letter; a text may be the message, or what was made of it by who has told it."""
+    value = message.as_py()
+    data = value.encode() if isinstance(value, str) else value or b""
+    return data if encoding.is_text else hexadecimal(data)
 
 
 def _columns(batch: pa.RecordBatch, places: Int64s, without: Collection[int]) -> dict[str, pa.Array]:
@@ -92,56 +91,5 @@ def _columns(batch: pa.RecordBatch, places: Int64s, without: Collection[int]) ->
     return dict(zip(kept.schema.names, kept.columns, strict=True))
 
 
-def _read(spec: StreamSpec, messages: pa.LargeBinaryArray) -> TextResult:
-    """All that are one line together, as nearly all are; the others one after the other."""
-    encoding = ENCODINGS[str(spec.option("format"))]
-    if pc.any(pc.ends_with(messages, "\n")).as_py():
-        messages = pc.replace_substring_regex(messages, r"\r?\n\z", "")
-    is_line = _is_line(messages, encoding)
-    found = _read_lines(spec, encoding, messages.filter(pa.array(is_line)), np.flatnonzero(is_line))
-    if is_line.all():
-        return found
-    singly = [_read_one(spec, encoding, messages[int(place)].as_py(), int(place)) for place in np.flatnonzero(~is_line)]
-    letters = _sorted([*found.letters, *(letter for one in singly for letter in one.letters)])
-    places = [np.setdiff1d(np.flatnonzero(is_line), [letter.row for letter in found.letters])]
-    places += [np.full(len(one.batch), place) for one, place in zip(singly, np.flatnonzero(~is_line), strict=True)]
-    together = pa.concat_batches([found.batch, *(one.batch for one in singly)])
-    return TextResult(together.take(pa.array(np.argsort(np.concatenate(places)))), letters)
-
-
-def _is_line(messages: pa.LargeBinaryArray, encoding: _Encoding) -> Mask:
-    """Which messages are one line with something in it."""
-    is_blank = pc.match_substring_regex(messages, f"^[{encoding.blanks}]*$")
-    is_other = pc.or_(is_blank, pc.match_substring(messages, "\n"))
-    return ~np.asarray(pc.fill_null(is_other, True), np.bool_)
-
-
-def _read_lines(spec: StreamSpec, encoding: _Encoding, lines: pa.LargeBinaryArray, places: Int64s) -> TextResult:
-    whole = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
-    found = encoding.lines(spec, pc.binary_join(whole, pa.scalar(b"\n", lines.type))[0].as_py())
-    return TextResult(found.batch, [replace(letter, row=int(places[letter.row])) for letter in found.letters])
-
-
-def _read_one(spec: StreamSpec, encoding: _Encoding, message: bytes | None, place: int) -> TextResult:
-    """A message that is no line."""
-    if message is None:
-        return _unread(spec, "the message has no value", b"", place)
-    if not message.strip():
-        return _unread(spec, "the message is empty", message, place)
-    found = encoding.one(spec, message)
-    if len(found.batch) + len(found.letters) != 1:
-        return _unread(spec, "the message is more than one record", message, place)
-    return TextResult(found.batch, [replace(letter, row=place) for letter in found.letters])
-
-
-def _unread(spec: StreamSpec, reason: str, message: bytes, place: int) -> TextResult:
-    nothing = pa.RecordBatch.from_pylist([], schema=spec.schema.arrow)
-    return TextResult(nothing, letters_of({0: reason}, [(place, message)]))
-
-
 def _others(count: int, places: Collection[int]) -> Int64s:
     return np.setdiff1d(np.arange(count), list(places))
-
-
-def _sorted(letters: Iterable[Letter]) -> list[Letter]:
-    return sorted(letters, key=lambda letter: letter.row)

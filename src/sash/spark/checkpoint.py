@@ -30,6 +30,7 @@ from sash.errors import SashError
 from sash.folders.folder import Folder
 from sash.planner.job import Job
 from sash.planner.read_plan import json_object, unreadable
+from sash.sources.registry.place import reaching
 from sash.spark.jobs import forget_jobs, newest_job, read_fingerprint
 from sash.spark.sealed import DamagedFile, MissingFile, SealedFolder
 
@@ -162,7 +163,7 @@ def fingerprint(job: Job) -> dict[str, Any]:
         "format": FORMAT,
         "shards": job.shards,
         "levels": job.levels,
-        "streams": {stream.name: _hash(stream) for stream in job.streams},
+        "streams": {stream.name: _hash(reaching(stream, None)) for stream in job.streams},
         "views": {view.name: _hash(view) for view in job.views},
         "ports": _hash(job.ports),
     }

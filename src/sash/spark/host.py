@@ -111,6 +111,7 @@ class SparkHost:
         self.progress = Progress()
         self._spark = spark
         self._frames = dict(frames or {})
+        self._said = {stream.name: stream for stream in job.streams}  # in this session, of what may differ from what is on record
         self._flush = flush
         self._on_progress = on_progress
         self._listener = None if on_metrics is None else MetricsListener(on_metrics)
@@ -690,7 +691,8 @@ class SparkHost:
                 self._homes = Homes(self._spark, job.shards)
             packets = streaming(
                 self._spark, job, self.steering.newest, settings, self._frames,
-                lambda level: stage(job, settings, level, self._make_engine, code), self._homes, is_observed=self._is_observed,
+                lambda level: stage(job, settings, level, self._make_engine, code), self._homes,
+                said=self._said, is_observed=self._is_observed,
             )
             writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
             writer = writer.option("checkpointLocation", spark_folder(settings.checkpoint).place)

@@ -13,8 +13,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from sash.folders.folder import Folder
+from sash.plan.streams import StreamSpec
 from sash.planner.job import Job
 from sash.runtime.packets import Packet
+from sash.sources.registry.place import reaching
 from sash.spark.daemon import OF_TASKS
 from sash.spark.frames import pack_frame
 from sash.spark.homes import CONFIGURATION as OF_HOMES
@@ -72,11 +74,12 @@ def on_workers(spark: SparkSession | None, work: Callable[[], Told]) -> list[Tol
 
 def streaming(
     spark: SparkSession, job: Job, newest: Job, settings: Settings, frames: Mapping[str, DataFrame], make_stage: MakeStage,
-    homes: Homes | None, *, is_observed: bool = False,
+    homes: Homes | None, *, said: Mapping[str, StreamSpec], is_observed: bool = False,
 ) -> DataFrame:
     """The packets of every batch that are for the driver; where there is more than one machine, shards have homes.
 
-    The query begins with a job, and has what the newest version of it needs: its levels, and the ports of its DataFrames.
+    The query begins with a job, and has what the newest version of it needs: its levels, and the ports of its DataFrames. What is
+    on record of how to reach a registry of schemas is replaced by what is said now.
     """
     _wake_workers(spark)
     register(spark, SashSource)
@@ -84,7 +87,7 @@ def streaming(
     # Spark knows its sources by their places, so these must not depend on who was named first.
     for stream in sorted(job.streams, key=lambda one: one.name):
         if stream.name in frames:
-            packets = packets.unionByName(pack_frame(newest, stream, frames[stream.name]))
+            packets = packets.unionByName(pack_frame(newest, reaching(stream, said.get(stream.name)), frames[stream.name]))
     packets = _through_levels(packets, newest, make_stage, homes)
     return observed(packets) if is_observed else packets
 

@@ -1,0 +1,1 @@
+"""A schema registry, as Confluent's and those that speak like it: which schema a message is written in."""

@@ -121,6 +121,39 @@ def test_windows_views_and_tables_are_asked_at_one_instant(db: Database) -> None
     assert str(db.query(text).as_of) == "2024-01-01 12:01:10"
 
 
+def test_a_view_is_asked_at_the_instant_of_a_window_that_is_further(db: Database) -> None:
+    db.push("other", [("2024-01-01 12:00:00", "bob")])
+    db.push("conn", [("2024-01-01 12:01:00", "bob", 7)])
+    text = "SELECT c.src, c.bytes, n FROM conn [RANGE 1 MINUTE] c JOIN met m ON c.src = m.src"
+    answer = db.query(text)
+    assert (str(answer.as_of), answer.to_pylist()) == ("2024-01-01 12:01:00", [])  # what met has at 12:00 is gone by then
+    db.execute(f"CREATE MATERIALIZED VIEW same AS {text}")
+    assert db.view("same").to_pylist() == []
+
+
+def test_an_arrival_is_asked_at_its_own_instant_beside_a_stream_that_is_behind() -> None:
+    db = sash.connect()
+    db.execute("""
+        CREATE STREAM here (v INT);
+        CREATE STREAM behind (ts TIMESTAMP, v INT) TIMESTAMP BY ts;
+        CREATE MATERIALIZED VIEW now AS SELECT v FROM here [NOW];
+        CREATE MATERIALIZED VIEW seen AS SELECT v FROM behind [RANGE 1 MINUTE];
+        CREATE MATERIALIZED VIEW both AS SELECT v FROM now EXCEPT SELECT v FROM seen;
+    """)
+    db.push("here", [(1,)])
+    text = "SELECT v FROM now EXCEPT SELECT v FROM seen"
+    for question in (text, text.replace("now", "here [NOW]")):
+        answer, view = db.query(question), db.view("both")
+        assert (answer.to_pylist(), answer.as_of, answer.is_final) == (view.to_pylist(), view.as_of, view.is_final) == ([{"v": 1}], view.as_of, False)
+
+
+def test_what_is_final_in_a_view_is_not_taken_back_for_another(db: Database) -> None:
+    db.push("other", [("2024-01-01 12:00:20", "bob")])
+    db.advance("12:02:00", "other")
+    answer = db.query("SELECT v.src, n FROM volume v, met m")
+    assert (str(answer.as_of), answer.to_pylist()) == ("2024-01-01 12:01:59.999999", [])
+
+
 def test_rows_that_are_forgotten_are_no_answer(db: Database) -> None:
     db.push("conn", [("2024-01-01 12:03:00", "cid", 1)])
     assert len(db.query("SELECT src FROM conn")) == 4  # stream "other" may still be early, so nothing is forgotten

@@ -517,6 +517,10 @@ class Database(StatementExecutor):
         relations: dict[str, Net] = {table.name: self._rows_of(table) for table in question.tables}
         instants, has_begun = Instants(), True
         with self._looking():
+            if question.streams:
+                found = self._ask_windows(question, relations, names)
+                answer = self.questions.presented(question, found.rows)
+                return Answer("answer", answer, moment_or_none(found.instants.now), is_final=found.instants.is_final)
             if names:
                 host = self._running()
                 at = question.as_of
@@ -524,16 +528,12 @@ class Database(StatementExecutor):
                 relations, has_begun = {**relations, **rows}, host.has_begun(names, at)
                 if not self._are_complete(question.windows, instants):
                     return None
-            if question.streams:
-                found = self._ask_windows(question, relations, instants if names and has_begun else None)
-                answer, instants = self.questions.presented(question, found.rows), found.instants
-            else:
-                answer = self.questions.answer(question, relations, instants.now, is_empty=not has_begun)
+            answer = self.questions.answer(question, relations, instants.now, is_empty=not has_begun)
         return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
 
     @abstractmethod
-    def _ask_windows(self, question: Question, relations: Mapping[str, Net], instants: Instants | None) -> Found:
-        """The answer of a question about live windows, and about relations, which are at such an instant, if they have one."""
+    def _ask_windows(self, question: Question, tables: Mapping[str, Net], views: Sequence[str]) -> Found:
+        """The answer of a question about live windows, tables with these rows, and views, by name; all at one instant."""
 
     @abstractmethod
     def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:

@@ -35,7 +35,7 @@ from sash.runtime.change_log import Reader
 from sash.runtime.embedded import Changes, EmbeddedHost
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
 from sash.runtime.idle_clock import IdleClock
-from sash.runtime.instants import Instants, moment
+from sash.runtime.instants import moment
 from sash.runtime.live import Net
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.progress import Progress
@@ -271,9 +271,9 @@ class EmbeddedDatabase(Database):
         read = {stream.name for stream in self._job.streams}
         return [stream.name for stream in self.catalog.streams.values() if not stream.is_table and stream.name not in read]
 
-    def _ask_windows(self, question: Question, relations: Mapping[str, Net], instants: Instants | None) -> Found:
+    def _ask_windows(self, question: Question, tables: Mapping[str, Net], views: Sequence[str]) -> Found:
         specs = (*self.catalog.streams.values(), *map(relation_of, question.views))
-        found = self._running().ask(self.questions.spec(question), specs, relations, instants, question.whole)
+        found = self._running().ask(self.questions.spec(question), specs, tables, views, question.whole)
         if found.missing is not None:
             raise not_remembered(found.missing, self._job)
         return found

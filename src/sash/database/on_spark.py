@@ -28,7 +28,6 @@ from sash.planner.choose import Choice
 from sash.planner.job import Job, View
 from sash.planner.placement import Expiry
 from sash.runtime.history_limit import Asked, parse_history
-from sash.runtime.instants import Instants
 from sash.runtime.live import Net
 from sash.runtime.progress import Progress
 from sash.runtime.subscribing import OnBatch, Slow, Subscription, Wishes
@@ -573,7 +572,7 @@ class SparkDatabase(Database):
             self._begin_sinks()
             self.sinks.drain()
 
-    def _ask_windows(self, question: Question, relations: Mapping[str, Net], instants: Instants | None) -> NoReturn:
+    def _ask_windows(self, question: Question, tables: Mapping[str, Net], views: Sequence[str]) -> NoReturn:
         names = " and ".join(f'"{stream.name}"' for stream in question.streams)
         raise SashError(
             f"on Spark the rows of streams are in its workers, and {names} cannot be asked here",

@@ -8,16 +8,17 @@ What a fork writes is its own, so nothing that runs is touched, and nothing is l
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.plan.streams import StreamSpec
+from sash.plan.times import Time
 from sash.planner.job import Job, View
 from sash.planner.lookback import lookbacks
-from sash.runtime.instants import Instants, together
+from sash.runtime.instants import Instants
 from sash.runtime.intake import Intake
 from sash.runtime.live import LiveView, Net, Shelf
 from sash.runtime.packets import AsTheyAre, Cargo, Packet
@@ -58,12 +59,20 @@ class Found:
     missing: Missing | None
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Relations that a question reads beside streams: the times in which they change, and what they hold at an instant."""
+
+    times: Collection[Time]
+    has_begun: bool  # whether there was a row of any stream that they are made of
+    rows: Callable[[int], Mapping[str, Net]]
+
+
 def answer_in(
-    fork: Arena, job: Job, spec: Spec, streams: Iterable[StreamSpec], relations: Mapping[str, Net], others: Instants | None,
-    whole: Container[str],
+    fork: Arena, job: Job, spec: Spec, streams: Sequence[StreamSpec], beside: Beside, whole: Container[str]
 ) -> Found:
-    """What a spec gives over the streams of a running job, and over relations, which are at such an instant, if they have one. Of
-    some streams it needs the whole."""
+    """What a spec gives over the streams of a running job, and what it reads beside them: at the instant at which a view would be
+    that reads all of it. Of some streams it needs the whole."""
     view, before = View("", spec, 1), _without_views(job, spec)
     for part in parts(spec):  # a view may run some of it: here it begins anew
         fork.drop(f"{part.fingerprint}/")
@@ -71,9 +80,9 @@ def answer_in(
     shard = Shard(before, 1, 0, fork)
     memories = _memories(shard, spec)  # before it forgets what the question does not need
     asking = before.with_view(view, streams)
-    began = shard.take_up(asking, list(_seeds(asking, before, relations)))
-    instants = together([shard.instants()[view.time], *([others] if others is not None else [])])
-    if others is not None and others.now > BEGINNING:
+    instants = shard.together({view.time, *beside.times}, streams)
+    began = shard.take_up(asking, list(_seeds(asking, before, beside.rows(instants.now))))
+    if beside.has_begun:
         shard.begin(view.time, instants.now)
     missing = _missing(_memories(shard, spec) | memories, spec, instants.now, whole)
     ahead = shard.work(list(to_everyone(asking, Cargo.CONTROL, "", 0, {"look": 1, "at": instants.now})))

@@ -9,7 +9,8 @@ port goes as far as any of them wants, and every view shows only what is final i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sash.operators.spec import TIME, PortSpec
@@ -142,7 +143,30 @@ class Clocks:
 
     def instants(self) -> dict[Time, Instants]:
         """Of every time that a view lives in; nothing after the limit is shown."""
-        return {time: Instants(self._shown(own.now), self.final_before(time)) for time, own in self._times.items()}
+        return {time: self._instants_of(own) for time, own in self._times.items()}
+
+    def together(self, times: Collection[Time], streams: Iterable[StreamSpec] = ()) -> Instants:
+        """The same as if one view lived in all of these times, but what is final in one of them is not taken back.
+
+        `streams` may be read by nobody so far.
+        """
+        every = tuple(sorted({name for time in times for name in time}))
+        own = [self._times[time] for time in times if time in self._times]
+        found = self._instants_of(self._times.get(every) or self._united(every, own, {one.name: one for one in streams}))
+        return replace(found, now=max([found.now, *(self._limited(time.clock) - 1 for time in own if time.clock > BEGINNING)]))
+
+    def _united(self, every: Time, parts: Sequence[StreamsTime], streams: Mapping[str, StreamSpec]) -> StreamsTime:
+        """One that nobody lives in, over only as all of its parts are."""
+        scope = self._arena.scope("streams")
+        whole = StreamsTime(
+            {name: self.streams.get(name) or StreamClock(streams[name], scope.scope(name)) for name in every}, self._told
+        )
+        if parts and all(part.has_ended for part in parts):
+            whole.finish(max(whole.greatest, min(part.end for part in parts)))
+        return whole
+
+    def _instants_of(self, time: StreamsTime) -> Instants:
+        return Instants(self._shown(time.now), self._limited(time.clock))
 
     def presents(self) -> dict[Time, int]:
         """The last instant of every time that is final."""

@@ -21,12 +21,12 @@ from sash.plan.times import Time
 from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
 from sash.runtime.access import Wanted
-from sash.runtime.asking import Found, answer_in
+from sash.runtime.asking import Beside, Found, answer_in
 from sash.runtime.change_log import Reader
 from sash.runtime.entrance import Came, Entrance
 from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
-from sash.runtime.instants import Instants, check_kept, together
+from sash.runtime.instants import Instants, check_kept
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
 from sash.runtime.live import Lanes, Net, Shelf
 from sash.runtime.losses import LossWarnings, unreadable_rows
@@ -75,7 +75,7 @@ class EmbeddedHost:
         self._is_end = False  # whether nothing has come since the end of the input
         self._clockwork = Clockwork()
         self._warnings = LossWarnings()
-        self._ahead_seen: dict[tuple[str, ...], dict[Spec, list[pa.RecordBatch]]] = {}  # since the last step, by views
+        self._ahead_seen: dict[tuple[tuple[str, ...], int], dict[Spec, list[pa.RecordBatch]]] = {}  # since the last step
         self._ahead_lanes: dict[str, Lanes] = {}
         self._instants: dict[Time, Instants] | None = None
         self._instants_of: dict[tuple[str, ...], Instants] = {}  # of some views together
@@ -444,8 +444,12 @@ class EmbeddedHost:
     def answers(self, names: Sequence[str]) -> tuple[dict[str, pa.Table], Instants]:
         """The same of several views at one instant: the latest of those where they are."""
         instants = self._together(names)
-        ahead = self._ahead(tuple(names), instants.now)
-        return {name: self.views[name].kept.answer(ahead.get(self.views[name].view.spec, [])) for name in names}, instants
+        return self._views_at(names, instants.now), instants
+
+    def _views_at(self, names: Sequence[str], now: int) -> dict[str, pa.Table]:
+        """At an instant that is no earlier than where any of them is."""
+        ahead = self._ahead(tuple(names), now) if names else {}
+        return {name: self.views[name].kept.answer(ahead.get(self.views[name].view.spec, [])) for name in names}
 
     def answers_at(self, names: Sequence[str], instant: int) -> tuple[dict[str, pa.Table], Instants]:
         """The same at an instant in the past: from changes that are kept, or, while it is open, from what is held."""
@@ -500,25 +504,29 @@ class EmbeddedHost:
         self._ahead_lanes.clear()
 
     def ask(
-        self, spec: Spec, streams: Iterable[StreamSpec], relations: Mapping[str, Net], others: Instants | None,
-        whole: Container[str],
+        self, spec: Spec, streams: Sequence[StreamSpec], tables: Mapping[str, Net], names: Sequence[str], whole: Container[str]
     ) -> Found:
-        """What a spec gives over live windows, and over relations, which are at such an instant, if they have one."""
+        """What a spec gives over live windows, tables, and views; all of them at one instant."""
         self._shard.forget()
+        views = Beside(
+            {time for name in names if any(time := self.views[name].view.time)}, bool(names) and self.has_begun(names),
+            lambda now: {**tables, **self._views_at(names, now)},
+        )
         fork = self._arena.fork()
         try:
-            return answer_in(fork, self.job, spec, streams, relations, others, whole)
+            return answer_in(fork, self.job, spec, streams, views, whole)
         finally:
             fork.close()
 
     def _together(self, names: Sequence[str]) -> Instants:
-        """One that reads no stream has no time of its own: it goes by the others."""
+        """As one view that reads all that they read. One that reads no stream has no time of its own: it goes by the others."""
         if self._instants is None:
             self._instants = self._shard.instants()
             self._instants_of.clear()
         if (found := self._instants_of.get(tuple(names))) is None:
-            known, times = self._instants, {self.views[name].view.time for name in names}
-            found = together([known[time] for time in times if any(time)] or [known[time] for time in times])
+            times = {self.views[name].view.time for name in names}
+            times = {time for time in times if any(time)} or times
+            found = self._instants[times.pop()] if len(times) == 1 else self._shard.together(times)
             self._instants_of[tuple(names)] = found
         return found
 
@@ -537,9 +545,9 @@ class EmbeddedHost:
     def _ahead(self, names: tuple[str, ...], at: int) -> dict[Spec, list[pa.RecordBatch]]:
         """What is held is played through, up to an instant, in a fork of the state: what it changes. It is known until
         the next step."""
-        if names not in self._ahead_seen:
-            self._ahead_seen[names] = self._look(names, at)
-        return self._ahead_seen[names]
+        if (names, at) not in self._ahead_seen:
+            self._ahead_seen[names, at] = self._look(names, at)
+        return self._ahead_seen[names, at]
 
     def _look(self, names: tuple[str, ...], at: int) -> dict[Spec, list[pa.RecordBatch]]:
         fork = self._arena.fork()

@@ -7,7 +7,7 @@ A step is a function of the arena and its packets, so that a step that is run ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -488,6 +488,10 @@ class Shard:
     def instants(self) -> dict[Time, Instants]:
         """Of every time that a view lives in: where it is, and what is final."""
         return self._clocks.instants()
+
+    def together(self, times: Collection[Time], streams: Iterable[StreamSpec] = ()) -> Instants:
+        """The same of several times as if a view lived in all of them; `streams` are those that are declared."""
+        return self._clocks.together(times, streams)
 
     def final_before(self, spec: Spec) -> int:
         """All before it is final for a view."""

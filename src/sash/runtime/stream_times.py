@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from sash.runtime.global_clock import ToldTime
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING
@@ -23,12 +25,13 @@ HAS_ENDED, END, FLOOR, IS_SET = range(4)  # registers, which are kept as attribu
 class StreamsTime:
     """Of streams, by name."""
 
-    def __init__(self, streams: Mapping[str, StreamClock], told: ToldTime, scope: Scope) -> None:
+    def __init__(self, streams: Mapping[str, StreamClock], told: ToldTime, scope: Scope | None = None) -> None:
+        """Without a scope nobody goes on with it."""
         self._streams = streams
         self._arrivals = [clock for clock in streams.values() if clock.is_arrival]
         self._only = next(iter(streams.values())) if len(streams) == 1 else None
         self._told = told
-        self._registers = scope.array("end", 4)
+        self._registers = np.zeros(4, np.int64) if scope is None else scope.array("end", 4)
         if not self._registers[IS_SET]:
             self._registers[:] = (0, BEGINNING, BEGINNING, 1)
         self.has_ended = bool(self._registers[HAS_ENDED])

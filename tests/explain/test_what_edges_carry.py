@@ -51,7 +51,7 @@ def explained(db: EmbeddedDatabase, expiry: Expiry) -> dict[Spec, str]:
     for view in db.planned(1).views:
         choice = db.queries.chosen(db.materialized()[view.name].plan, 1, expiry, db.statistics)
         head, *lines = explain_view(choice, expiry, shards=1).splitlines()
-        start, stop = head.index("rows leave"), head.index("keeps")
+        start, stop = head.index("rows leave"), head.index("mode")
         words = [line[start:stop].strip() for line in lines]
         specs = [spec for _, spec in tree_lines(view.spec, lambda one: one.made_of, lambda one: one.title)]
         said |= zip(specs, words, strict=True)

@@ -1,5 +1,6 @@
 """A physical plan as a table: operators, how rows leave each edge, what is kept, and what all that is expected to cost.
 
+    mode     1 to 4, of seed 002, 3.1: whether rows leave its inputs, and whether they leave its output (`_MODES`)
     rate/s   rows that come out for every second of the streams
     kept     rows that the operator remembers
     cost     microseconds of work for every second of the streams
@@ -22,6 +23,7 @@ from sash.planner.estimates import Estimates
 from sash.planner.placement import Expiry
 
 SMALLEST = 0.001  # number that is shown
+TEXTS = 4  # columns that are no numbers
 
 _LEAVE = {
     Pattern.MONOTONIC: "never",
@@ -29,6 +31,10 @@ _LEAVE = {
     Pattern.WEAK: "by expiry",
     Pattern.STRICT: "by negative rows",
 }
+
+_MODES = {  # of windowed input, windowed output
+    (False, False): "1", (True, False): "2", (False, True): "3", (True, True): "4",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ def explain_view(
     choice = view if isinstance(view, Choice) else Choice(view)
     spec, _ = choice.placed(shards, expiry)
     costs = Costs(Estimates(statistics))
-    heads = ("operator", "rows leave", "keeps", "rate/s", "kept", "cost")
+    heads = ("operator", "rows leave", "mode", "keeps", "rate/s", "kept", "cost")
     lines = [heads, *((name, *_facts(one, costs)) for name, one in _lines(spec))]
     if counted is not None:
         reals = (_counts(counted.get(one.fingerprint)) for _, one in _lines(spec))
@@ -76,17 +82,24 @@ def _known_of(name: str, statistics: Statistics) -> Iterator[str]:
 
 
 def _table(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Columns side by side; numbers, which are after the third column, end at the same place."""
+    """Columns side by side; numbers, which are after the fourth column, end at the same place."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        words = [text.ljust(width) for text, width in zip(line[:3], widths[:3], strict=True)]
-        numbers = [text.rjust(width) for text, width in zip(line[3:], widths[3:], strict=True)]
+        words = [text.ljust(width) for text, width in zip(line[:TEXTS], widths[:TEXTS], strict=True)]
+        numbers = [text.rjust(width) for text, width in zip(line[TEXTS:], widths[TEXTS:], strict=True)]
         yield "  ".join([*words, *numbers]).rstrip()
 
 
 def _facts(spec: Spec, costs: Costs) -> tuple[str, ...]:
     cost, rate = costs.of(spec), costs.estimates.of(spec).rate
-    return _LEAVE[spec.pattern], spec.keeps, _number(rate), _number(cost.kept), _number(cost.work / 1000)
+    return _LEAVE[spec.pattern], _mode(spec), spec.keeps, _number(rate), _number(cost.kept), _number(cost.work / 1000)
+
+
+def _mode(spec: Spec) -> str:
+    """Of an operator; a port is none."""
+    if not spec.made_of:
+        return ""
+    return _MODES[any(one.pattern is not Pattern.MONOTONIC for one in spec.made_of), spec.pattern is not Pattern.MONOTONIC]
 
 
 def _counts(counts: Counts | None) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class Arena:
         self._arrays: dict[str, Array] = {}
         self._regions: dict[str, memoryview] = {}  # where every array lies: an extent, or a page
         self._pages: dict[int, memoryview] = {}  # those that small arrays share, by offset
+        self._whole: memoryview | None = None  # of a fork: one map of all of the file, as each one takes its time
         self._free: dict[int, list[int]] = {}
         self._left: dict[int, int] = {}  # large extents that were freed since the last step, by offset
         self._given_back: set[int] = set()  # offsets of large extents that are free and have no memory, or no blocks
@@ -105,6 +106,7 @@ class Arena:
         self._arrays.clear()
         self._regions.clear()
         self._pages.clear()
+        self._whole = None
         self._close()
 
     @property
@@ -231,10 +233,14 @@ class Arena:
         self._view(name)
 
     def _mapped(self, offset: int, length: int) -> memoryview:
-        if self._private and offset + length > os.fstat(self._descriptor).st_size:
+        if not self._private:
+            return map_file(self._descriptor, offset, length, private=False)
+        if offset + length > self._clean_from:
             # A fork must not make its parent's file longer: what it adds lives in plain memory.
             return memoryview(bytearray(length))
-        return map_file(self._descriptor, offset, length, private=self._private)
+        if self._whole is None:
+            self._whole = map_file(self._descriptor, 0, self._clean_from, private=True)
+        return self._whole[offset : offset + length]
 
     def _view(self, name: str) -> None:
         entry = self._entries[name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import sys
 import weakref
 from pathlib import Path
 
@@ -24,6 +25,7 @@ if _CAN_GIVE_BACK:
     _libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong)
 
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0  # MAP_NORESERVE: of what could be written, hardly anything is
 _FAILED = ctypes.c_void_p(-1).value
 
 
@@ -56,7 +58,7 @@ def _write_zeros(descriptor: int, start: int, length: int) -> None:
 
 def map_file(descriptor: int, offset: int, length: int, *, private: bool) -> memoryview:
     """These bytes of the file, to read and write; privately, what is written stays in this map. Gone when nobody holds it."""
-    flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
+    flags = mmap.MAP_PRIVATE | _NO_RESERVE if private else mmap.MAP_SHARED
     address = _libc.mmap(None, length, mmap.PROT_READ | mmap.PROT_WRITE, flags, descriptor, offset)
     if address == _FAILED:
         number = ctypes.get_errno()

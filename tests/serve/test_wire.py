@@ -23,7 +23,7 @@ from sash.serve.postgres.parameters import from_bytes, from_text
 from sash.serve.postgres.scram import Exchange, NotProven, Verifier
 from sash.serve.postgres.session import in_protocol
 from sash.serve.postgres.text_values import double_text, text_of
-from sash.serve.postgres.translate import translate
+from sash.serve.postgres.translate import Written, translate
 from sash.serve.postgres.wire_types import WireType, wire_type
 from sash.sql.literals import NoLiteral, literal, string
 from sash.sql.syntax.dialect import tokenize
@@ -97,6 +97,7 @@ def test_a_text_stays_one_text(text: str) -> None:
     assert token.text == text
     (statement,) = statements("SELECT k FROM v WHERE k = $1 AND n = 1")
     made = translate(statement, [text]).sql
+    assert Written.of(statement).sql([text]) == made
     assert [one.text for one in tokenize(made)] == ["SELECT", "k", "FROM", "v", "WHERE", "k", "=", text, "AND", "n", "=", "1"]
 
 
@@ -116,7 +117,14 @@ def test_texts_and_names_of_postgres_stay_what_they_are(text: str) -> None:
 ])  # fmt: skip
 def test_spelling(theirs: str, ours: str) -> None:
     (statement,) = statements(theirs)
-    assert translate(statement).sql == ours
+    assert translate(statement).sql == Written.of(statement).sql([]) == ours
+
+
+def test_values_are_put_between_what_is_written_once() -> None:
+    (statement,) = statements("SELECT k, $2::int8 FROM v WHERE k = $1 AND s <> $3 AND n < $2")
+    for values in ([1, 2, "it's"], [None, -5, ""], [1.5, 7, "\\"]):
+        assert Written.of(statement).sql(values) == translate(statement, values).sql
+    assert Written.of(statement).sql([1, 2]) is None
 
 
 @pytest.mark.parametrize("text", ["SELECT `k` FROM v", "SELECT {{ k }}", "SELECT @x", "SELECT 'open", "SELECT $1", "SELECT X'ff'", "SELECT 1 /* open"])

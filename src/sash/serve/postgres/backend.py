@@ -61,14 +61,20 @@ class Backend:
         self.answer_bytes = AnswerBytes(self.limits.answer_bytes)
 
     def read(self, command: Read, parameters: Sequence[Any], client: Client, seconds: float | None) -> Rows:
-        statement = _spelled_out(command.statement)
-        if is_about_catalog(statement, self.served.catalog):
+        statement = command.spelled_out
+        if command.may_be_about_catalog and is_about_catalog(statement, self.served.catalog):
             return Rows(self._from_catalog(statement, parameters, client, seconds))
-        return Rows(self._asked(translate(statement, parameters), self.served.query))
+        sql = command.written.sql(parameters)
+        if sql is None:
+            return Rows(self._asked(translate(statement, parameters), self.served.query))
+        try:
+            return Rows(self.served.query(sql).to_arrow())
+        except SashError as error:
+            raise translate(statement, parameters).error(error) from None
 
     def columns(self, command: Read, oids: Sequence[int], client: Client) -> pa.Schema:
         """The columns of an answer before its values are known."""
-        statement = _spelled_out(command.statement)
+        statement = command.spelled_out
         stand_ins = [_STAND_INS.get(oid) for oid in oids]
         if is_about_catalog(statement, self.served.catalog):
             return self._from_catalog(statement, stand_ins, client, self.limits.statement_seconds).schema
@@ -158,15 +164,6 @@ class _told:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, SashError):
             raise self._translated.error(error) from None
-
-
-def _spelled_out(statement: Statement) -> Statement:
-    """TABLE v is SELECT * FROM v."""
-    if statement.word(0) != "TABLE":
-        return statement
-    from sash.serve.postgres.lexer import statements
-
-    return statements(f"SELECT * FROM {statement.within(1).sql}")[0]
 
 
 def deadline(limits: Limits, settings: Settings) -> float | None:

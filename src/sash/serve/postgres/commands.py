@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot.tokenizer_core import TokenType
 
 from sash.serve.postgres.copy_syntax import CopyOut, copy_out
 from sash.serve.postgres.failures import WireError
-from sash.serve.postgres.lexer import Statement
+from sash.serve.postgres.lexer import Statement, statements
+from sash.serve.postgres.routing import may_be_about_catalog
+from sash.serve.postgres.translate import Written
 
 ALL = -1  # rows of a FETCH
 
@@ -27,9 +30,24 @@ SASH_SHOWS = ("STREAMS", "TABLES", "VIEWS", "SINKS", "QUERIES", "INDEXES")
 
 @dataclass(frozen=True)
 class Read:
-    """Rows are asked for."""
+    """Rows are asked for. A prepared one is asked many times: what does not depend on its values is found out once."""
 
     statement: Statement
+
+    @cached_property
+    def spelled_out(self) -> Statement:
+        """TABLE v is SELECT * FROM v."""
+        if self.statement.word(0) != "TABLE":
+            return self.statement
+        return statements(f"SELECT * FROM {self.statement.within(1).sql}")[0]
+
+    @cached_property
+    def may_be_about_catalog(self) -> bool:
+        return may_be_about_catalog(self.spelled_out)
+
+    @cached_property
+    def written(self) -> Written:
+        return Written.of(self.spelled_out)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,13 @@ from sash.sql.catalog import Catalog
 _SCHEMAS = ("pg_catalog", "information_schema")
 
 
+def may_be_about_catalog(statement: Statement) -> bool:
+    """Whether that is to be asked: most statements name nothing that the catalog has, whatever is declared."""
+    known = {name for _, name in relations()}
+    named = (token.text.lower() for token in statement.tokens if token.token_type not in STRINGS)
+    return "FROM" not in statement.words() or any(name in _SCHEMAS or name in known for name in named)
+
+
 def is_about_catalog(statement: Statement, catalog: Catalog) -> bool:
     """A query that names a relation of PostgreSQL's catalog, or that reads nothing: it asks for the session, or whether
     anybody is there (SELECT 1)."""

@@ -6,6 +6,7 @@ SQL. Places of errors are led back to the text that the client sent.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ _REFUSED = {
     TokenType.BIT_STRING: "texts of bits", TokenType.HEX_STRING: "texts of bytes",
     TokenType.UNICODE_STRING: "texts that begin with U&",
 }
+_HOLE = re.compile("\0([0-9]+)\0")  # no text of a client holds the character 0
 
 
 @dataclass
@@ -53,6 +55,26 @@ def translate(statement: Statement, parameters: Sequence[Any] = ()) -> Translate
     return _Translation(statement, parameters).run()
 
 
+@dataclass(frozen=True)
+class Written:
+    """A statement in Sash's spelling, between its values: it is asked many times with others."""
+
+    parts: tuple[str, ...]
+    numbers: tuple[int, ...]  # of the parameters that stand between them
+
+    @staticmethod
+    def of(statement: Statement) -> Written:
+        first, *rest = _HOLE.split(_Translation(statement, None).run().sql)
+        return Written((first, *rest[1::2]), tuple(map(int, rest[::2])))
+
+    def sql(self, parameters: Sequence[Any]) -> str | None:
+        """With these values; None if some is not there."""
+        if any(not 1 <= number <= len(parameters) for number in self.numbers):
+            return None
+        values = [literal(parameters[number - 1]) for number in self.numbers]
+        return self.parts[0] + "".join(value + part for value, part in zip(values, self.parts[1:], strict=True))
+
+
 def parameter_count(statement: Statement) -> int:
     """The greatest number of a parameter that is named."""
     pairs = zip(statement.tokens, statement.tokens[1:], strict=False)
@@ -68,7 +90,8 @@ def _is_parameter(before: Token, after: Token) -> bool:
 
 
 class _Translation:
-    def __init__(self, statement: Statement, parameters: Sequence[Any]) -> None:
+    def __init__(self, statement: Statement, parameters: Sequence[Any] | None) -> None:
+        """Without parameters the text has holes for them."""
         self._statement = statement
         self._tokens = statement.tokens
         self._parameters = parameters
@@ -146,6 +169,8 @@ class _Translation:
         return name == SCHEMA and (is_first or self._tokens[self._at - 3].text.lower() == DATABASE)
 
     def _value(self, number: int, token: Token) -> str:
+        if self._parameters is None:
+            return f"\0{number}\0"
         if not 1 <= number <= len(self._parameters):
             raise WireError("42P02", f"there is no parameter ${number}", position=token.start + 1)
         return literal(self._parameters[number - 1])

@@ -18,6 +18,7 @@ import pytest
 import sqlalchemy
 from adbc_driver_postgresql import dbapi as adbc
 
+from duckdb_client import duckdb_client
 from serve.conftest import Serving
 
 ALL = [
@@ -176,12 +177,11 @@ print(connection.execute("SELECT count(*), sum(total) FROM live.totals").fetchal
 """
 
 
-@pytest.mark.skipif("SASH_DUCKDB_CLIENT" not in environ, reason="SASH_DUCKDB_CLIENT names no folder with duckdb 1.5 and its postgres extension")
 def test_duckdb_attaches(serving: Serving) -> None:
     words = [sys.executable, "-c", DUCKDB, str(serving.port)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env={**environ, "PYTHONPATH": environ["SASH_DUCKDB_CLIENT"]})
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env={**environ, "PYTHONPATH": str(duckdb_client())})
     assert done.returncode == 0, done.stderr
-    names, rows, sums = done.stdout.splitlines()
+    names, rows, sums = done.stdout.splitlines()[-3:]  # the extension is told of first
     assert names == str(['Odd "name"', "big", "names", "s", "totals"])
     assert rows == str([(k, n, mean, latest, many, list_) for k, n, _, mean, latest, many, list_ in ALL[:2]]) and sums == "[(3, 7)]"
 
@@ -211,3 +211,21 @@ def test_queries_of_other_tools(connection: psycopg.Connection, query: str) -> N
     assert answer.description
     rows = answer.fetchall()
     assert rows or "pg_type" in query
+
+
+def test_superset_asks_through_sqlalchemy_and_psycopg2(serving: Serving) -> None:
+    """The library that Superset connects with, and what it does with it: a raw cursor, or text of SQL with percent signs doubled."""
+    engine = sqlalchemy.create_engine(serving.url.replace("postgresql", "postgresql+psycopg2"), poolclass=sqlalchemy.pool.NullPool)
+    for query in BI_QUERIES:
+        connection = engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute(query)
+            assert cursor.description and (cursor.fetchmany(1000) or "pg_type" in query), query
+        finally:
+            connection.close()
+    with engine.connect() as connected:
+        assert connected.dialect.server_version_info >= (12,)
+        found = connected.exec_driver_sql("SELECT k FROM totals WHERE k LIKE 'a%%' LIMIT 5").fetchall()
+        assert [tuple(row) for row in found] == [("a",)]
+    engine.dispose()

@@ -163,3 +163,17 @@ def test_a_batch_of_messages_none_of_which_can_be_read(encoding: str) -> None:
         result = read(spec, *messages)
         assert values(result) == []
         assert [row for row, _, _ in letters(result)] == list(range(1, len(messages) + 1))
+
+
+ODD = [
+    b"1,x", b'2,"x,y"', b'3,"x\ny"', b'4,"x', b'y",5', b'"', b'6,"', b'",', None, b"", b"\n", b"7,x\n", b"8,x\r\n", b"9,x\n10,y", b'11,a"b', b"\xff,x",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(ODD), max_size=8), st.sampled_from(["true", "false"]))
+def test_a_message_is_read_as_if_it_were_alone(messages: list[bytes | None], multiline: str) -> None:
+    """With multiline, a quote that was not closed took the messages after it into its own, or ended the job."""
+    spec = declared("id BIGINT, name STRING", encoding="csv", multiline=multiline)
+    together, alone = read(spec, *messages), [read(spec, message) for message in messages]
+    assert values(together) == [value for one in alone for value in values(one)]
+    assert [letter["reason"] for letter in together.dead.to_pylist()] == [letter["reason"] for one in alone for letter in one.dead.to_pylist()]

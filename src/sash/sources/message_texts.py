@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +87,17 @@ def _takes_no_paths(spec: StreamSpec) -> None:
         raise SashError(f'stream "{spec.name}": column "{spec.paths[0][0]}" is FROM a path, and its messages are CSV')
 
 
+def _read_csv(spec: StreamSpec, text: bytes) -> TextResult:
+    return read_csv(spec, (), text)
+
+
+@lru_cache(maxsize=256)
+def _of_lines(spec: StreamSpec) -> StreamSpec:
+    """A quote that is open at the end of a message is not closed by the next one."""
+    return replace(spec, options=tuple(option for option in spec.options if option[0] != "multiline"))
+
+
 _JSON = _Texts(read_json, lambda spec, message: read_objects(spec, [(0, message)]), r" \t\r\n")
-_CSV = _Texts(lambda spec, text: read_csv(spec, (), text), lambda spec, text: read_csv(spec, (), text), r"\r\n")
+_CSV = _Texts(lambda spec, text: _read_csv(_of_lines(spec), text), _read_csv, r"\r\n")
 JSON = Encoding(OPTIONS, _takes_paths, _JSON.read)
 CSV = Encoding(OPTIONS, _takes_no_paths, _CSV.read)

@@ -272,6 +272,31 @@ def test_a_subscriber_that_vanishes_is_noticed(db: sash.Database) -> None:
         wait_until(lambda: door.postgres.connections == 0)
 
 
+def test_a_subscriber_that_sleeps_holds_back_nobody() -> None:
+    """What it has not read waits within a bound, and it is sent away; those who push, and those who read, go on meanwhile."""
+    with sash.connect(history=1000) as database:
+        database.execute("CREATE STREAM s (ts TIMESTAMP, text STRING) TIMESTAMP BY ts; CREATE MATERIALIZED VIEW n AS SELECT text FROM s [ROWS 1]")
+        database.push("s", [(0, "first")])
+        with database.serve(0, limits=Limits(send_seconds=1)) as door:
+            sock, awake, seen = started(door), database.subscribe("n", timeout=0), 0
+            sock.sendall(message(b"Q", b"COPY (SUBSCRIBE n) TO STDOUT\0"))
+            sock.recv(10)
+            for second in range(1, 80):
+                database.push("s", [(second + number / 100, f"{number} " + "x" * 1000) for number in range(100)])
+                seen += sum(len(batch) for batch in awake)
+            assert seen == 2 * 79 * 100 - 1  # the last row is not final yet
+            assert works_for(door, "SELECT COUNT(*) AS n FROM n", [(1,)])
+            wait_until(lambda: door.postgres.connections == 0)
+            assert till_the_end(sock)
+            sock.close()
+            awake.close()
+
+
+def works_for(door: Door, query: str, rows: list[tuple[object, ...]]) -> bool:
+    with psycopg.connect(url(door)) as connection:
+        return connection.execute(query).fetchall() == rows
+
+
 # Passwords and encryption
 
 

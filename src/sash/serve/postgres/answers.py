@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 import pyarrow as pa
 
 from sash.serve.postgres.wire_types import WireType, wire_type
 
+KNOWN = 256  # schemas: the same questions are asked again and again
 _COLUMN = struct.Struct("!ihIhih").pack  # relation and place (of none), type, size, modifier, format
 
 
@@ -21,8 +22,8 @@ class Rows:
     table: pa.Table
     tag: str = "SELECT"
 
-    @cached_property
-    def types(self) -> list[WireType]:
+    @property
+    def types(self) -> Sequence[WireType]:
         return column_types(self.table.schema)
 
 
@@ -45,12 +46,18 @@ class Copied:
 Answer = Rows | Done | Copied
 
 
-def column_types(schema: pa.Schema) -> list[WireType]:
-    return [wire_type(type_) for type_ in schema.types]
+@lru_cache(KNOWN)
+def column_types(schema: pa.Schema) -> Sequence[WireType]:
+    return tuple(wire_type(type_) for type_ in schema.types)
 
 
 def row_description(schema: pa.Schema, formats: Sequence[int]) -> bytes:
     """The body of the message that names the columns."""
+    return _row_description(schema, tuple(formats))
+
+
+@lru_cache(KNOWN)
+def _row_description(schema: pa.Schema, formats: tuple[int, ...]) -> bytes:
     parts = [len(schema).to_bytes(2, "big")]
     for name, type_, format_ in zip(schema.names, column_types(schema), formats, strict=True):
         parts.append(name.replace("\0", "").encode() + b"\0")

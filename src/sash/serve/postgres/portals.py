@@ -11,6 +11,8 @@ from sash.serve.postgres.answers import Answer, Rows
 from sash.serve.postgres.commands import Command
 from sash.serve.postgres.failures import WireError
 
+SMALL = 1 << 20  # bytes that are not counted closely, which takes longer than to find most answers
+
 Kept = TypeVar("Kept")
 
 
@@ -35,7 +37,9 @@ class Portal:
 
     def keep(self, answer: Answer, budget: AnswerBytes) -> Answer:
         if isinstance(answer, Rows):
-            count = answer.table.nbytes
+            count = answer.table.get_total_buffer_size()  # of whole buffers, of which it may be a slice
+            if count > SMALL:
+                count = answer.table.nbytes
             budget.take(count)
             self.held = count
         self.answer = answer

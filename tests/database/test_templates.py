@@ -62,6 +62,7 @@ TEXTS = [
     "SELECT COUNT(*) AS n FROM p WHERE k = {n}", "SELECT k FROM p WHERE g IN ('= {n}', '{t}')", "SELECT k FROM p WHERE k<={n}-- = {n}\n",
     "SELECT k FROM p WHERE i = {n} OR k = {n}", "SELECT k, 'x= {n}' AS x FROM p WHERE k <> {n}", "SELECT k FROM p WHERE v = {n}.5",
     "SELECT * FROM p WHERE g > '{t}'", "SELECT k FROM p WHERE {n} = k", "SELECT k AS `a= {n}` FROM p WHERE k = {n}",
+    "SELECT k FROM p WHERE g <> '= ?number' AND k = {n}", "SELECT k FROM p WHERE g <> '= {n}' AND k = {m}",
     "SELECT * FROM p WHERE g = {n}", "SELECT * FROM p WHERE day = '2026-01-0{m}'", "SELECT k FROM p WHERE k = {n} AND k = {m}",
 ]  # fmt: skip
 

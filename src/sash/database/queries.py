@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
+from sash.database.view_templates import Bind, ViewTemplates
 from sash.operators.shared_groups.spec import SharedGroupsSpec
 from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.operators.spec import PortSpec, Spec, parts
@@ -34,6 +35,7 @@ class Queries:
         self._plans: dict[Plan, View] = {}  # of running views
         self._choices: dict[tuple[Plan, int], Choice] = {}
         self._texts: dict[str, ViewDefinition] = {}
+        self._templates = ViewTemplates()
 
     def chosen(self, plan: Plan, shards: int, expiry: Expiry, statistics: Statistics) -> Choice:
         """How a plan is run: decided once, so that nothing that is declared later changes it."""
@@ -94,19 +96,28 @@ class Queries:
 
     def learn_text(self, definition: ViewDefinition) -> None:
         self._texts[definition.sql] = definition
+        self._templates.learn(definition.sql)
 
     def forget_texts(self) -> None:
         """What a text means may have changed."""
         self._texts.clear()
 
-    def repeated(self, sql: str, catalog: Catalog) -> ViewDefinition | None:
-        """The definition that a statement makes, if it is a view of a query that is known to the letter."""
+    def forget_templates(self) -> None:
+        """The same of texts that no view has, but others like them."""
+        self._templates.forget()
+
+    def known(self, sql: str, catalog: Catalog, bind: Bind) -> ViewDefinition | None:
+        """The definition that a statement makes, if it is a view of a query that is known to the letter, or but for constants;
+        `bind` says what any query comes to."""
         match = _CREATE.fullmatch(sql)
-        known = self._texts.get(match.group(2)) if match else None
-        # What a view reads cannot change while the view is there.
-        if match is None or known is None or catalog.views.get(known.name.lower()) is not known:
+        if match is None:
             return None
-        return replace(known, name=match.group(1), history=None)
+        name, query = match.groups()
+        known = self._texts.get(query)
+        # What a view reads cannot change while the view is there.
+        if known is None or catalog.views.get(known.name.lower()) is not known:
+            known = self._templates.found(query, bind)
+        return None if known is None else replace(known, name=name, history=None)
 
     def sharers(self, spec: Spec, name: str) -> list[str]:
         """The other views that use a part."""

@@ -38,7 +38,7 @@ from sash.sources.declared_messages import declared
 from sash.sql.bind import bind
 from sash.sql.bind.changes import DeleteRows, InsertRows, UpdateRows, bind_change
 from sash.sql.catalog import Catalog, SinkDefinition, ViewDefinition, kind_of
-from sash.sql.define import Definition, define
+from sash.sql.define import Definition, define, view_of
 from sash.sql.questions import Question
 from sash.sql.references import references
 from sash.sql.syntax.parse import parse_query_text, parse_statements
@@ -98,6 +98,7 @@ class StatementExecutor(ABC):
         if as_text(name, "the name of a function").lower() in self.catalog.code or name.lower() in function_names():
             raise SashError(f'there is a function "{name}" already', "choose another name")
         self.questions.forget()
+        self.queries.forget_templates()
         if parameters is None:
             self.catalog.code[name.lower()] = UserAggregate(name, parse_type(returns), code)
         else:
@@ -183,6 +184,8 @@ class StatementExecutor(ABC):
             statement = self._with_messages(statement)
         if not define(statement, self.catalog):
             return
+        if not isinstance(statement, CreateView) or statement.name.text.lower() in views:
+            self.queries.forget_templates()
         if streams != self.catalog.streams:
             self._keep_following(streams)
         if macros != self.catalog.macros:
@@ -282,9 +285,9 @@ class StatementExecutor(ABC):
             self._view_dropped(old.name)
 
     def _repeats_a_query(self, sql: str) -> bool:
-        """A view of a query whose text is known, and runs, needs no parsing."""
-        found = self.queries.repeated(sql, self.catalog)
-        if found is None:
+        """A view of a query whose text is known, but for constants, needs no parsing. Errors are told by who parses."""
+        found = self.queries.known(sql, self.catalog, self._defined)
+        if found is None or self.catalog.find(found.name) is not None:
             return False
         self.questions.forget()
         self.catalog.add(found)
@@ -292,8 +295,14 @@ class StatementExecutor(ABC):
             self._view_created(found)
         except BaseException:
             self.catalog.remove(found.name)
-            raise
+            return False
         return True
+
+    def _defined(self, query: str) -> ViewDefinition:
+        """What a materialized view of a query is, but for its name."""
+        (statement,) = parse_statements(f"CREATE MATERIALIZED VIEW anything AS {query}")
+        assert isinstance(statement, CreateView)
+        return view_of(statement, self.catalog)
 
     @abstractmethod
     def analyze(self, view: str) -> str:

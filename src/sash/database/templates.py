@@ -10,27 +10,19 @@ else is asked is bound as it is.
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
+from sash.database.constants import KINDS, Constant, parted, rewritten, strange, value_of, written
 from sash.database.selection import Selection
 from sash.errors import SashError
 from sash.runtime.access import Wanted
 from sash.scalar.nodes import Call, Column, Literal, leaves
-from sash.schema import Kind, Type
 
 MOST = 256  # templates that are known
-# After a sign of comparison: a whole number that every numeric type holds, or a text without quotes, backslashes and halves of
-# characters, which the parser refuses.
-_CONSTANT = re.compile(r"""(?<=[=<>])(\s*)(?:(-?[0-9]{1,9}|\(-[0-9]{1,9}\))(?![\w.'])|'([^'\\\ud800-\udfff]*)'(?!'))""")
-_NUMBER, _TEXT = 918_273_000, "a constant that nobody writes "
-_KINDS = {int: (Kind.BIGINT, Kind.INT, Kind.DOUBLE), str: (Kind.STRING,)}
-
-Constant = int | str
 Value = TypeVar("Value")
 
 
@@ -55,7 +47,7 @@ class Template:
         if self.columns is None:
             return None
         types = self.selection.layout.schema.types
-        values = [_value(constant, types[column]) for constant, column in zip(constants, self.columns, strict=True)]
+        values = [value_of(constant, types[column]) for constant, column in zip(constants, self.columns, strict=True)]
         return wanted.refilled(dict(zip(self.places, zip(self.columns, values, strict=True), strict=True)))
 
     def filled(self, constants: Sequence[Constant]) -> Selection:
@@ -80,8 +72,7 @@ class Templates:
 
     def found(self, sql: str, bind: Callable[[str], Selection | None]) -> tuple[Template, list[Constant]] | None:
         """The template of a text, and its constants, if it has one; `bind` says what any text asks."""
-        constants: list[Constant] = []
-        text = _CONSTANT.sub(lambda found: found[1] + _kept(found, constants), sql)
+        text, constants = parted(sql)
         if not constants:
             return None
         if text not in self._known and not self._is_met(text):
@@ -104,41 +95,20 @@ def _put(entries: OrderedDict[str, Value], text: str, value: Value) -> None:
         entries.popitem(last=False)
 
 
-def _kept(found: re.Match[str], constants: list[Constant]) -> str:
-    """What stands in a template in place of a constant: which kind it is of."""
-    if found[2] is None:
-        constants.append(found[3])
-        return "?text"
-    constants.append(int(found[2].strip("()")))
-    return "?below" if "-" in found[2] else "?number"
-
-
 def _template(sql: str, constants: Sequence[Constant], bind: Callable[[str], Selection | None]) -> Template | None:
-    strange = [_strange(place, constant) for place, constant in enumerate(constants)]
-    written = iter(strange)
-    text = _CONSTANT.sub(lambda found: found[1] + _written(next(written)), sql)
+    others = [strange(place, constant) for place, constant in enumerate(constants)]
     try:
-        selection = bind(text)
+        selection = bind(rewritten(sql, map(written, others)))
     except SashError:
         return None
     if selection is None:
         return None
     said = repr(selection.question)
-    if any(said.count(str(abs(one)) if isinstance(one, int) else one) != 1 for one in strange):
+    if any(said.count(str(abs(one)) if isinstance(one, int) else one) != 1 for one in others):
         return None
-    places = [_place(selection.conditions, constant) for constant in strange]
+    places = [_place(selection.conditions, constant) for constant in others]
     found = tuple(place for place in places if place is not None)
-    return Template(selection, found) if len(found) == len(strange) else None
-
-
-def _strange(place: int, constant: Constant) -> Constant:
-    if isinstance(constant, str):
-        return f"{_TEXT}{place}."
-    return -(_NUMBER + place) if constant < 0 else _NUMBER + place
-
-
-def _written(constant: Constant) -> str:
-    return str(constant) if isinstance(constant, int) else f"'{constant}'"
+    return Template(selection, found) if len(found) == len(others) else None
 
 
 def _place(conditions: Sequence[Call], constant: Constant) -> int | None:
@@ -147,14 +117,10 @@ def _place(conditions: Sequence[Call], constant: Constant) -> int | None:
         column, *others = condition.arguments
         literal = others[0] if len(others) == 1 else None
         if isinstance(column, Column) and isinstance(literal, Literal) and literal.value == constant:
-            return place if literal.type == column.type and column.type.kind in _KINDS[type(constant)] else None
+            return place if literal.type == column.type and column.type.kind in KINDS[type(constant)] else None
     return None
 
 
 def _with_constant(condition: Call, constant: Constant) -> Call:
     column = condition.arguments[0]
-    return replace(condition, arguments=(column, Literal(_value(constant, column.type), column.type)))
-
-
-def _value(constant: Constant, type_: Type) -> int | float | str:
-    return float(constant) if type_.kind is Kind.DOUBLE else constant
+    return replace(condition, arguments=(column, Literal(value_of(constant, column.type), column.type)))

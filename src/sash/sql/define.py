@@ -45,16 +45,21 @@ def define(statement: Definition, catalog: Catalog) -> bool:
 
 
 def _create_view(statement: CreateView, catalog: Catalog) -> None:
-    bound = bind(statement.query, catalog, statement.columns)
-    plan = with_own_time(bound) if statement.is_materialized else bound  # any other is text: it has its readers' time
-    query = statement.query
-    reads = frozenset(table.name.lower() for table in references(query.tree))
-    view = ViewDefinition(statement.name.text, plan, query.source.sql, statement.is_materialized, reads, _history(statement))
+    view = view_of(statement, catalog)
     if statement.or_replace:
         check_indexes_fit(view, catalog)
         catalog.replace(view)
     else:
         catalog.add(view)
+
+
+def view_of(statement: CreateView, catalog: Catalog) -> ViewDefinition:
+    """What a statement defines, whatever the catalog has under its name."""
+    bound = bind(statement.query, catalog, statement.columns)
+    plan = with_own_time(bound) if statement.is_materialized else bound  # any other is text: it has its readers' time
+    query = statement.query
+    reads = frozenset(table.name.lower() for table in references(query.tree))
+    return ViewDefinition(statement.name.text, plan, query.source.sql, statement.is_materialized, reads, _history(statement))
 
 
 def _history(statement: CreateView) -> str | None:

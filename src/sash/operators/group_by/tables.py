@@ -16,6 +16,7 @@ from sash.errors import SashError
 from sash.interned import remembered
 from sash.kernels.bundles import Bundle
 from sash.operators.group_by import opcodes as words
+from sash.operators.group_by.kernels import rounding
 from sash.operators.group_by.kernels.groups import GroupFacts
 from sash.operators.group_by.kernels.moments import SCRATCH, STATISTICS, power_cells
 from sash.operators.group_by.kernels.percentiles import SPARE
@@ -46,8 +47,14 @@ class GroupTables:
 
     def bundle(self, width: int) -> Bundle:
         """For a kernel, with room to work with; its output rows are of a width."""
-        key, limbs, spare = np.zeros((1, width), np.int64), np.zeros(SCRATCH, np.int64), np.zeros((1, SPARE), np.int64)
+        key, spare = np.zeros((1, width), np.int64), np.zeros((1, SPARE), np.int64)
+        limbs = np.zeros(SCRATCH if self._has_long_numbers else rounding.SCRATCH, np.int64)
         return Bundle(GroupFacts, self.keys, self.key_bits, self.feeds, self.calls, self.sets, self.separators, key, limbs, spare)
+
+    @property
+    def _has_long_numbers(self) -> bool:
+        """Whether there is more to work out than sums and their quotients; few queries have that, and there may be thousands."""
+        return bool(np.isin(self.calls[:, words.CALL_KIND], (words.STATISTIC, words.CONTINUOUS)).any())
 
     @property
     def has_pairs(self) -> bool:

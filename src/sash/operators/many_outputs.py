@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.operators.operator import Operator, Timeless
 from sash.operators.spec import Spec
 
@@ -62,6 +62,18 @@ class ManyOutputs(Operator, Generic[TapSpec]):
     @abstractmethod
     def recall(self, past: Past) -> None:
         """What taps need that were opened since it began: another one like it, which has them alone, got as far as this one."""
+
+    def has_all_of(self, tap: TapSpec) -> bool:
+        """Whether a tap that is to be opened could begin with what is here: nothing of the past need be recalled."""
+        return False
+
+    def begin_at(self, reached: int) -> None:
+        """Taps that were opened go on from what is here; nothing happens up to this instant."""
+        raise NotImplementedError("only where it has all of a tap")
+
+    def shown_by(self, tap: TapSpec) -> Int64s:
+        """The rows that a tap shows which has begun so."""
+        raise NotImplementedError("only where it has all of a tap")
 
     @abstractmethod
     def kept_by(self, tap: TapSpec) -> int:

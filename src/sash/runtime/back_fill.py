@@ -2,7 +2,8 @@
 
     remembered rows of the ports ─▶ [ operators that run already, made again aside ] ─▶ new operators, at their place for good
 
-The remembered rows are played through all operators of the view in one step. Those that are new keep what they then hold. Of
+A tap of an operator that has all that it wants begins with that: whatever is remembered need not be looked at. Else
+the remembered rows are played through all operators of the view in one step. Those that are new keep what they then hold. Of
 those that run already a second set works aside and is thrown away: it gives the new ones exactly what the running ones hold
 (`planner/lookback.py` says when), and from the next step on the running ones serve both.
 """
@@ -13,8 +14,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from sash.deltas import Delta
+import numpy as np
+
+from sash.deltas import Delta, forever, once
 from sash.operators.many_outputs import Past
+from sash.operators.operator import OperatorContext
 from sash.operators.spec import PortSpec, Spec, below, parts
 from sash.operators.windows.operator import SKIP
 from sash.planner.lookback import Lookbacks
@@ -67,6 +71,40 @@ def back_fill(
             return Filled(results, list(_waiting(graph, known, arena)), graph.pasts(known))
     finally:
         aside.close()
+
+
+@dataclass(frozen=True)
+class FromHere:
+    """A view whose only operator that keeps something is a tap of a running one, which has all that the tap wants."""
+
+    spec: Spec
+    clock: int  # how far it has got
+    tap: Spec
+    above: tuple[Spec, ...]  # what lies between, from below
+
+    @staticmethod
+    def of(spec: Spec, clock: int, known: Set[Spec], graph: Graph) -> FromHere | None:
+        above, part = list[Spec](), spec
+        while part.is_transparent and part.shared is None and len(part.inputs) == 1 and part not in known:
+            above.append(part)
+            part = part.inputs[0]
+        if part in known or part.shared is None or part.shared not in known or not graph.has_all_of(part):
+            return None
+        return FromHere(spec, clock, part, tuple(reversed(above)))
+
+    def begin(self, graph: Graph, interner: Interner) -> Delta:
+        """What it begins with, now that its operators are there: what lies above is made again aside, as it keeps nothing."""
+        shown = graph.begin_at(self.tap, self.clock - 1)
+        count, aside = len(shown), Arena.anonymous()
+        found = Delta(shown, np.full(count, self.clock - 1), forever(count), once(count))
+        try:
+            with interner.borrowed():
+                for part in self.above:
+                    operator = part.build(OperatorContext(aside.scope(part.fingerprint), interner, Failures()))
+                    found = operator.run((found,), self.clock, None) if len(found.ts) else Delta.empty(part.layout.width)
+            return found.copy()
+        finally:
+            aside.close()
 
 
 def _waiting(graph: Graph, known: Set[Spec], arena: Arena) -> Iterator[Waiting]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sash.deltas import Delta
+from sash.deltas import Delta, Int64s
 from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import Operator, OperatorContext, Timeless
 from sash.operators.spec import PortSpec, Spec, below
@@ -94,8 +94,9 @@ class Graph:
 
     def fill(self, spec: Spec, side: int, delta: Delta) -> None:
         """Changes that only this operator has not seen, before all that is to come."""
-        self._nodes[spec].arcs[side].fill(delta)
-        self._one_pass.is_stale = True
+        node = self._nodes[spec]
+        node.arcs[side].fill(delta)
+        self._one_pass.is_stale |= self._one_pass.knows(node)
 
     def keep(self, sinks: Iterable[Spec]) -> set[Spec]:
         """Run only these sinks from now on; the specs that are gone."""
@@ -135,6 +136,18 @@ class Graph:
         found = (spec for spec, node in shared if any(tap not in known for tap in node.taps))
         return {spec: self._many(spec).past().copy() for spec in found}
 
+    def has_all_of(self, tap: Spec) -> bool:
+        """Whether a tap that is not there could begin with what the operator has that it is an output of."""
+        assert tap.shared is not None
+        return self._many(tap.shared).has_all_of(tap)
+
+    def begin_at(self, tap: Spec, reached: int) -> Int64s:
+        """Let a new tap begin with that, where nothing happens up to an instant; the rows that it shows."""
+        assert tap.shared is not None
+        shared = self._many(tap.shared)
+        shared.begin_at(reached)
+        return shared.shown_by(tap)
+
     def recall(self, pasts: Mapping[Spec, Past]) -> None:
         """What taps need that were added since the last step."""
         for spec, past in pasts.items():
@@ -155,9 +168,6 @@ class Graph:
         cycle.nodes, cycle.prone = kept, [node for node in kept if node.is_waiting_prone]
         self._breaks &= self._nodes.keys()
         self._steepness = {}
-        self._has_changed()
-
-    def _has_changed(self) -> None:
         self._is_stale = self._one_pass.is_stale = True
         self._collect(())
 
@@ -265,7 +275,6 @@ class Graph:
         """
         self._cycle.hand_out = None if hand_out is None else lambda: hand_out(self._given_so_far(feeds))
         self._collect(tuple(sinks))
-        self._refresh()
         fed, load, are_due = [], 0, True
         for spec, feed in feeds.items():
             if spec in self._nodes:
@@ -289,11 +298,14 @@ class Graph:
         """Let these, and no others, keep what they give in a step."""
         if sinks is self._collected or sinks == self._collected:
             return
-        for spec in self._collected:
-            if spec in self._nodes:
-                self._nodes[spec].results = None
+        known = len(self._collected)
+        if sinks[:known] != self._collected:
+            known = 0
+            for spec in self._collected:
+                if spec in self._nodes:
+                    self._nodes[spec].results = None
         self._collected = sinks
-        for spec in sinks:
+        for spec in sinks[known:]:
             self._nodes[spec].results = self._given
 
     def _is_one_batch(self, load: int, batch: int) -> bool:
@@ -303,14 +315,14 @@ class Graph:
         return is_free and cycle.watch is None and cycle.timing is Timing.DIRECT and load <= batch
 
     def _run_in_one_pass(self, fed: Sequence[tuple[Node, Feed]], begins: Begins, load: int, batch: int) -> None:
-        if self._one_pass.is_stale:
-            self._one_pass.prepare(self._cycle.nodes)
+        self._one_pass.prepare(self._cycle.nodes, self._cycle.inputs)
         for port, feed in fed:
             port.output.promise(feed.clock)
         if not self._one_pass.step([(port, feed.delta) for port, feed in fed], begins, load, batch):
             self._run_in_cycles(begins, load)  # what is left is more than it seemed
 
     def _run_in_cycles(self, begins: Begins, load: int) -> None:
+        self._refresh()
         self._steps += 1
         if self._default.has_breaks and not self._steps & (self._steps - 1):  # ever more rarely: it has learnt more
             self.spare_memory()
@@ -369,7 +381,7 @@ class Graph:
         self._nodes[spec] = node
         if spec.shared is not None:
             self._open(spec, node)
-        self._has_changed()
+        self._is_stale = True
         self._cycle.nodes.append(node)
         self._cycle.inputs.append(tuple(source.number for source in sources))
         if node.is_waiting_prone:

@@ -55,6 +55,7 @@ class Node:
     only: Node | None = None  # the one who reads it, if that one can always be handed all
     sieve: Sieve[Node] | None = None  # the filters among those who read it, if they are many
     others: list[tuple[Arc, Node]] = field(default_factory=list)  # the readers beside them
+    looked_at: int = 0  # how many readers there were when all of them were last looked at
     is_handed_rows: bool = field(init=False)
 
     def __post_init__(self) -> None:

@@ -20,9 +20,9 @@ from time import perf_counter
 
 from sash.deltas import Delta
 from sash.operators.filter.routing import FEW as FEW_SIFTED
-from sash.operators.filter.routing import routings, sieve_of
 from sash.runtime.arcs import Buffer
 from sash.runtime.node import Begins, Node, signs_of
+from sash.runtime.readers import count_skipped, look_at_more_readers, look_at_readers
 from sash.runtime.sources import Sources
 from sash.schema import FOREVER
 
@@ -37,37 +37,44 @@ class OnePass:
         self.is_stale = True  # operators came or went, or were run by somebody else
         self.messages = 0  # how often an operator was run because an instant had come
         self._nodes: Sequence[Node] = ()
-        self._sources: list[Sources] = []
+        self._looked_at = 0  # so many of them, the first ones, have been looked at
+        self._sources: dict[tuple[int, ...], Sources] = {}  # by the ports
         self._listed: list[int] = []  # a heap: numbers of operators that are to run when all before them have
         self._filled: list[Buffer] = []  # where rows lie that somebody has not read
         self._steps, self._time_weight, self._batch, self._has_too_much = 0, 1, 0, False
         self._begins: Begins = {}
 
-    def prepare(self, nodes: Sequence[Node]) -> None:
-        """Look once at the whole graph: who reads whom, and who waits for what."""
-        self._listed.clear()
-        self._keep_given()
-        self.count_skipped()
-        found: dict[tuple[int, ...], Sources] = {}
-        for node in nodes:
-            if node.ports not in found:
-                found[node.ports] = Sources([nodes[port].output for port in node.ports])
-            node.sources, node.noted, node.is_ready = found[node.ports], FOREVER, False
-            node.readers = [(arc, nodes[arc.reader]) for arc in node.output.arcs]
-            node.routings, served = routings((one, one.operator) for _, one in node.readers if one.is_handed_rows)
-            node.direct = [(arc, one) for arc, one in node.readers if one not in served] if served else node.readers
-        for node in nodes:
-            node.is_even = all(reader.sources is node.sources for _, reader in node.readers)
-            readers = [reader for _, reader in node.readers]
-            is_simple = len(readers) == 1 and readers[0].is_handed_rows and node.is_even and node.output.hands_over
-            node.only = readers[0] if is_simple else None
-            node.sieve = sieve_of((reader, reader.operator) for _, reader in node.direct if reader.is_handed_rows)
-            sifted = {reader.number for reader in node.sieve.readers} if node.sieve is not None else set()
-            node.others = [(arc, reader) for arc, reader in node.direct if reader.number not in sifted]
+    def knows(self, node: Node) -> bool:
+        """Whether it has been looked at."""
+        return not self.is_stale and node.number < self._looked_at
+
+    def prepare(self, nodes: Sequence[Node], inputs: Sequence[Sequence[int]]) -> None:
+        """Look at the graph: who reads whom, and who waits for what; of one that has only grown, at what is new."""
+        if self.is_stale:
+            self._listed.clear()
+            self._keep_given()
+            self.count_skipped()
+            self._nodes, self._looked_at, self._sources, self._filled, self.is_stale = nodes, 0, {}, [], False
+        if len(nodes) > self._looked_at:
+            self._look_on(nodes, inputs)
+
+    def _look_on(self, nodes: Sequence[Node], inputs: Sequence[Sequence[int]]) -> None:
+        new, known = nodes[self._looked_at :], self._looked_at
+        grown = [nodes[number] for number in {below for sources in inputs[known:] for below in sources} if number < known]
+        for node in new:
+            if node.ports not in self._sources:
+                self._sources[node.ports] = Sources([nodes[port].output for port in node.ports])
+            node.sources, node.noted, node.is_ready = self._sources[node.ports], FOREVER, False
+        for node in new:
+            look_at_readers(node, nodes)
+        for node in grown:
+            look_at_more_readers(node, nodes)
+        for node in (*new, *grown):
             if node.operator is not None:
-                node.sources.note(node)
-        self._nodes, self._sources = nodes, list(found.values())
-        self._filled = [node.output for node in nodes if not node.output.look()]
+                node.sources.note_anew(node)
+        filled = dict.fromkeys(self._filled)
+        self._filled += [node.output for node in (*new, *grown) if not node.output.look() and node.output not in filled]
+        self._looked_at = len(nodes)
 
     def step(self, fed: Iterable[tuple[Node, Delta]], begins: Begins, load: int, batch: int) -> bool:
         """Work off the rows of ports, whose clocks have moved already. Whether that was all; else the cycle is to go on."""
@@ -75,7 +82,7 @@ class OnePass:
         self._steps += 1
         self.is_stale = True  # until the end, which an error may keep it from
         self._time_weight = self._seconds_stand_for(load)
-        for sources in self._sources:
+        for sources in self._sources.values():
             for node in sources.move():
                 self.messages += 1
                 self._list(node)
@@ -173,13 +180,10 @@ class OnePass:
             one.output.put(delta, node.got_to)
 
     def count_skipped(self) -> None:
-        """Before somebody looks at what operators have counted: filters that were tested together and not run."""
+        """Before somebody looks at what operators have counted."""
         for node in self._nodes:
-            for reader, (positive, negative, messages) in node.sieve.take_skipped() if node.sieve is not None else ():
-                traffic = reader.metrics.arcs[0]
-                traffic.positive += positive
-                traffic.negative += negative
-                traffic.messages += messages
+            if node.sieve is not None:
+                count_skipped(node)
 
     def _put_down(self, node: Node, delta: Delta) -> None:
         """Somebody cannot take all of it now."""

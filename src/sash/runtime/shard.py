@@ -7,7 +7,7 @@ A step is a function of the arena and its packets, so that a step that is run ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from sash.plan.streams import Stamp, StreamSpec
 from sash.plan.times import Time
 from sash.planner.job import Job, Port, View, time_of
 from sash.planner.lookback import Lookbacks, kept_for, lookbacks
-from sash.runtime.back_fill import Waiting, align, back_fill, complete_since
+from sash.runtime.back_fill import FromHere, Waiting, align, back_fill, complete_since
 from sash.runtime.clocks import Clocks
 from sash.runtime.entrance import Came
 from sash.runtime.exchange import receive, send
@@ -107,10 +107,13 @@ class Shard:
         self._waiting: list[Waiting] = []
         self._pasts: dict[Spec, Past] = {}
         self._remembered: dict[Spec, None] = {}  # for what the past is kept
+        self._known_views: tuple[View, ...] = ()  # of all levels, one of every spec
+        self._exchanges: list[Port] = []
+        self._sinks = tuple[Spec, ...]()  # views, and what other levels want
         self._graph = Graph((), arena, self._interner, self.failures, is_first_shard=shard == 0)
         self._take_job(job)
-        for spec in self._sinks:
-            self._graph.add(spec)
+        for sink in self._sinks:
+            self._graph.add(sink)
         self._note_ports(self._graph.specs)
         self.reschedule(job.schedules)
 
@@ -293,8 +296,8 @@ class Shard:
         """
         if self._remembered:  # else all that is here is for those who come
             self.forget()
-        known, had, before, shown = self._graph.running, set(self._intakes), dict.fromkeys(self._sinks), set(self._views)
-        self._take_job(job)
+        known, had, before, shown = self._graph.running, set(self._intakes), self._sinks, self._views
+        grown = self._take_job(job)
         for packet in packets:
             if packet.cargo is Cargo.ROWS:
                 self._by_number[packet.port].seed(packet.batch())
@@ -302,16 +305,19 @@ class Shard:
                 self._clocks.merge(packet.name, packet.facts())
         for port in set(self._intakes) - had:
             self._intakes[port].missed_before(self._clocks[str(port.stream)].greatest)
-        new = [spec for spec in self._sinks if spec not in before]
-        begun = [spec for spec in self._sinks if spec not in known or (spec in self._views and spec not in shown)]
+        new, begun = (grown, grown) if grown is not None else self._new_among_others(before, shown)
         new_parts = {part: None for spec in new for part in below(spec) if part not in known}
-        out = self._back_fill(begun, known)
+        here = [one for spec in begun if (one := self._from_here(spec, known)) is not None]
+        from_here = {one.spec for one in here}
+        out = self._back_fill([spec for spec in begun if spec not in from_here], known)
         out.rows += self._knowledge()
         self._graph.begin_taps()
         for spec in new:
             self._graph.add(spec)
         self._graph.recall(self._pasts)
         self._pasts = {}
+        for one in here:
+            self._begin(one.spec, Feed(one.begin(self._graph, self._interner), one.clock), out)
         if len(before) + len(new) > len(self._sinks):
             for spec in self._graph.keep(self._sinks):
                 self._arena.drop(f"{spec.fingerprint}/")
@@ -323,6 +329,12 @@ class Shard:
         self._waiting = []
         self.forget()
         return out
+
+    def _new_among_others(self, before: Iterable[Spec], shown: Container[Spec]) -> tuple[list[Spec], list[Spec]]:
+        """Sinks that come where others go, and what is to begin."""
+        had, known = set(before), self._graph.running
+        new = [spec for spec in self._sinks if spec not in had]
+        return new, [spec for spec in self._sinks if spec not in known or (spec in self._views and spec not in shown)]
 
     def shown(self, spec: Spec) -> Lanes | None:
         """The answer of a view as far as it is final, if the operator that gives its changes remembers what they come to."""
@@ -367,7 +379,8 @@ class Shard:
             for level, shard in others for name, facts in self._clocks.knowledge().items()
         ]
 
-    def _take_job(self, job: Job) -> None:
+    def _take_job(self, job: Job) -> list[Spec] | None:
+        """Read and show what a job says. If it has the views of the one before, and more: what is new of them here."""
         self._job = job
         self._moved.clear()
         self._clocks.use(job)
@@ -386,26 +399,59 @@ class Shard:
         self._unordered = {stream.name for stream in job.streams if not stream.is_in_order}
         self._arrivals = [port for port in ports if port.spec.source is not None]
         self._times = [port for port in ports if port.spec.is_time]
-        views = {view.spec: view for view in job.first_views if view.level == self._level}
+        had_exchanges, self._exchanges = bool(self._exchanges), [
+            p for p in job.ports if p.spec.source is not None and p.spec.source_level == self._level
+        ]
+        known, self._known_views = self._known_views, job.first_views
+        if job.first_views[: len(known)] != known or had_exchanges or self._exchanges:
+            self._show_others(job.first_views)
+            return None
+        return self._show_more(job.first_views[len(known) :])
+
+    def _show_others(self, first: Sequence[View]) -> None:
+        """Not the views that were shown, or not those alone; and what other levels want."""
+        views = {view.spec: view for view in first if view.level == self._level}
         for gone in self._views.keys() - views.keys():
             self._interner.release(held_by(gone))
             self._arena.drop(f"{held_by(gone)}/")
         self._show_views(views)
-        self._exchanges = [p for p in job.ports if p.spec.source is not None and p.spec.source_level == self._level]
         sent = (port.spec.source for port in self._exchanges if port.spec.source is not None)
         self._sinks = tuple(dict.fromkeys([*views, *sent]))
-        if job.remembers:
-            self._remember(dict.fromkeys(view.spec for view in job.first_views))
+        if self._job.remembers:
+            self._remember(dict.fromkeys(view.spec for view in first))
+
+    def _show_more(self, views: Sequence[View]) -> list[Spec]:
+        """More views than before: there may be thousands, so no other one is looked at."""
+        here = [view for view in views if view.level == self._level]
+        for view in here:
+            self._show_one(view)
+        found = [view.spec for view in here]
+        self._sinks += tuple(found)
+        if self._job.remembers:
+            self._keep_for([view.spec for view in views])
+        return found
+
+    def _show_one(self, view: View) -> None:
+        shown = self._views[view.spec] = ViewChanges(view, self._shard, self._arena, self._interner)
+        if shown.is_holding:
+            self._holding[view.spec] = None
 
     def _remember(self, specs: dict[Spec, None]) -> None:
         """Keep as much of the past as these specs, of all levels, look at."""
-        new = [spec for spec in specs if spec not in self._remembered]
-        is_grown = len(specs) - len(new) == len(self._remembered)  # none has gone
+        if specs.keys() >= self._remembered.keys():
+            self._keep_for([spec for spec in specs if spec not in self._remembered])
+            return
         self._remembered = specs
-        for port, reach in kept_for(new if is_grown else specs).items():
+        for port, reach in kept_for(specs).items():
             if port in self._intakes:
-                intake = self._intakes[port]
-                intake.kept = intake.kept.joined(reach) if is_grown else reach
+                self._intakes[port].kept = reach
+
+    def _keep_for(self, more: Sequence[Spec]) -> None:
+        """Keep what these look at, too."""
+        self._remembered |= dict.fromkeys(more)
+        for port, reach in kept_for(more).items():
+            if port in self._intakes:
+                self._intakes[port].kept = self._intakes[port].kept.joined(reach)
 
     def _note_ports(self, specs: Iterable[Spec], ports: Sequence[PortSpec] = (), late: Sequence[InputExpire] = ()) -> None:
         """Those among some specs, besides those that are known."""
@@ -416,17 +462,16 @@ class Shard:
         self._late_ones = [*late, *(operator for operator in operators if isinstance(operator, InputExpire))]
 
     def _show_views(self, views: Mapping[Spec, View]) -> None:
-        """Those that go on stay as they are; there may be a thousand of them, so nothing is asked of each but its name."""
+        """Those that go on stay as they are; there may be thousands of them, so nothing is asked of each but its name."""
         before, self._views = self._views, {}
-        new = []
+        self._holding = {spec: None for spec in self._holding if spec in views}
         for spec, view in views.items():
             shown = before.get(spec)
-            if shown is None or shown.view.name != view.name:
-                shown = ViewChanges(view, self._shard, self._arena, self._interner)
-                new.append(spec)
-            self._views[spec] = shown
-        holding = [*(spec for spec in self._holding if spec in self._views), *new]
-        self._holding = {spec: None for spec in holding if self._views[spec].is_holding}
+            if shown is not None and shown.view.name == view.name:
+                self._views[spec] = shown
+            else:
+                self._holding.pop(spec, None)
+                self._show_one(view)
 
     def _back_fill(self, specs: Sequence[Spec], known: Set[Spec]) -> Outcome:
         """Fill new specs with what is in memory; the beginnings of new views, also of those whose operators run already for
@@ -435,10 +480,11 @@ class Shard:
         if not specs:
             return out
         align(specs, known, self._arena, self._intakes)
-        feeds = {spec: intake.remembered(self._clocks.of(spec)) for spec, intake in self._intakes.items()}
+        ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
+        read = [(spec, self._intakes[spec]) for spec in {port.base for port in ports} if spec in self._intakes]
+        feeds = {spec: intake.remembered(self._clocks.of(spec)) for spec, intake in read}
         feeds |= {port.spec: Feed(Delta.empty(port.spec.layout.width), BEGINNING) for port in self._arrivals}
         feeds |= {port.spec: self._feed(port.spec) for port in self._times}
-        ports = {part for spec in specs for part in parts(spec) if isinstance(part, PortSpec)}
         filled = back_fill(
             specs, known, self._arena, self._interner, _named(ports, feeds),
             {**self._begins, **{present(time): instant for time, instant in self._clocks.presents().items()}},
@@ -447,17 +493,31 @@ class Shard:
         results, self._waiting, self._pasts = filled.results, filled.waiting, filled.pasts
         for spec in specs:
             if spec in self._views:
-                view = self._views[spec]
-                due = view.due(results[spec], self._clocks.final_before(view.view.time))
-                if view.is_holding:
-                    self._holding[spec] = None
-                out.changes.append((view, self._first(view, due)))
+                self._begin(spec, results[spec], out)
                 self._new |= {spec} if any(isinstance(p, PortSpec) and p.source is not None for p in parts(spec)) else set()
         for port in self._exchanges:
             if port.spec.source in results and port.spec.source not in known:
                 sent = send(port, results[port.spec.source], self._shard, self._job.shards, self._interner)
                 out.sent += [packet for packet in sent if packet.cargo is Cargo.DELTA]  # clocks come with the step
         return out
+
+    def _begin(self, spec: Spec, feed: Feed, out: Outcome) -> None:
+        """A view that is new shows what it would have given so far."""
+        view = self._views[spec]
+        due = view.due(feed, self._clocks.final_before(view.view.time))
+        if view.is_holding:
+            self._holding[spec] = None
+        out.changes.append((view, self._first(view, due)))
+
+    def _from_here(self, spec: Spec, known: Set[Spec]) -> FromHere | None:
+        """How a view begins with what a running operator has, if it can."""
+        ports = [part for part in parts(spec) if isinstance(part, PortSpec)]
+        if len(ports) != 1 or ports[0].base not in self._intakes or spec not in self._views:
+            return None
+        clock = self._clocks.of(ports[0].base)
+        if clock <= BEGINNING or clock != self._clocks.final_before(self._views[spec].view.time):
+            return None
+        return FromHere.of(spec, clock, known, self._graph)
 
     def forget(self) -> None:
         """Forget at once what no window of a view holds, before somebody looks at what is remembered."""

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 class Sources:
     """Of all operators over the same ports. None of them works beyond `clock`, and all may work up to it."""
 
-    __slots__ = ("_ports", "_waiting", "clock")
+    __slots__ = ("_has_new", "_ports", "_waiting", "clock")
 
     def __init__(self, ports: Sequence[Buffer]) -> None:
         self._ports = ports
         self.clock = BEGINNING
         self._waiting: list[tuple[int, int, Node]] = []  # a heap: an operator has nothing to do before an instant
+        self._has_new = False  # somebody came, and perhaps has something to do where time is already
 
     def note(self, node: Node) -> None:
         """It is to be asked again at its next instant; one whose instant is told from outside, whenever time moves."""
@@ -34,15 +35,20 @@ class Sources:
             node.noted = instant
             heappush(self._waiting, (instant, node.number, node))
 
+    def note_anew(self, node: Node) -> None:
+        """It is new, or has new readers: it may be that its instant has come already."""
+        self._has_new = True
+        self.note(node)
+
     def move(self) -> list[Node]:
         """Let time come to where all ports are; who has an instant that has come, to be noted when it has run."""
         clock = min([port.clock for port in self._ports])
-        if clock <= self.clock:
+        if clock <= self.clock and not self._has_new:
             return []
-        self.clock = clock
+        self.clock, self._has_new = max(self.clock, clock), False
         ready: list[Node] = []
-        for node in self._reached(clock):
-            if node.next_event < clock and node.output.clock < clock:
+        for node in self._reached(self.clock):
+            if node.next_event < self.clock and node.output.clock < self.clock:
                 ready.append(node)
             else:
                 self.note(node)

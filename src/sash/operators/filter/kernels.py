@@ -113,11 +113,11 @@ def slot_of(value: int, values: Int64s) -> int:
 
 
 @kernel
-def fill_values(wanted: Int64s, values: Int64s) -> None:
-    """Number different values from 0, in a table that is empty."""
+def fill_values(wanted: Int64s, known: int, values: Int64s) -> None:
+    """Number different values on, in a table that has so many others."""
     for number in range(len(wanted)):
         slot = slot_of(wanted[number], values)
-        values[slot, 0], values[slot, 1] = wanted[number], number + 1
+        values[slot, 0], values[slot, 1] = wanted[number], known + number + 1
 
 
 @kernel

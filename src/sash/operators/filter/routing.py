@@ -36,16 +36,38 @@ class Routing(Generic[Reader]):
     def __init__(self, column: tuple[int, int, int], asked: Sequence[tuple[Reader, int]]) -> None:
         """`column` is the lane of its values, that of its mask and the bit there; readers come with the values they ask for."""
         self._column, self._readers = column, list[list[Reader]]()
-        slots: dict[int, int] = {}
+        self._slots: dict[int, int] = {}
         for reader, value in asked:
-            slot = slots.setdefault(value, len(slots))
-            if slot == len(self._readers):
-                self._readers.append([])
-            self._readers[slot].append(reader)
-        self._values = np.zeros((2 << len(slots).bit_length(), 2), np.int64)  # value and slot + 1; at most half is full
-        fill_values(np.array(list(slots), np.int64), self._values)
-        self._counts, self._touched = np.zeros(len(slots), np.int64), np.empty(len(slots), np.int64)
-        self._ends = np.zeros(len(slots) + 1, np.int64)
+            self._put(reader, value)
+        self._make_room()
+
+    def _put(self, reader: Reader, value: int) -> None:
+        slot = self._slots.setdefault(value, len(self._slots))
+        if slot == len(self._readers):
+            self._readers.append([])
+        self._readers[slot].append(reader)
+
+    def _make_room(self) -> None:
+        """For as many values as there are, and as many again."""
+        count = 2 * len(self._slots)
+        self._values = np.zeros((2 << count.bit_length(), 2), np.int64)  # value and slot + 1; at most half is full
+        fill_values(np.array(list(self._slots), np.int64), 0, self._values)
+        self._counts, self._touched = np.zeros(count, np.int64), np.empty(count, np.int64)
+        self._ends = np.zeros(count + 1, np.int64)
+
+    def take_in(self, reader: Reader, operator: Operator | None) -> bool:
+        """One more, if it asks for a value of this column."""
+        equalities = operator.equalities if isinstance(operator, Filter) else ()
+        asked = next((one for one in equalities if one.column == self._column), None)
+        if asked is None or not isinstance(operator, Filter):
+            return False
+        known, value = len(self._slots), operator.value_of(asked)
+        self._put(reader, value)
+        if len(self._slots) > len(self._counts):
+            self._make_room()
+        elif len(self._slots) > known:
+            fill_values(np.array([value], np.int64), known, self._values)
+        return True
 
     def routed(self, delta: Delta) -> Iterator[tuple[Reader, Delta]]:
         """To whom rows go, and which."""
@@ -88,6 +110,18 @@ class Sieve(Generic[Reader]):
         self._conditions = np.concatenate(tests)
         self._starts = np.cumsum([0, *map(len, tests)], dtype=np.int64)
         self._skipped, self._found = np.zeros((len(filters), SIGNS), np.int64), np.empty(len(filters), np.int64)
+
+    def take_in(self, reader: Reader, operator: Operator | None) -> bool:
+        """One more, if its conditions can be tested here."""
+        if not isinstance(operator, Filter) or not operator.is_plain:
+            return False
+        tests = operator.tests()
+        self.readers.append(reader)
+        self._conditions = np.concatenate([self._conditions, tests])
+        self._starts = np.append(self._starts, len(self._conditions))
+        self._skipped = np.concatenate([self._skipped, np.zeros((1, SIGNS), np.int64)])
+        self._found = np.empty(len(self.readers), np.int64)
+        return True
 
     def passing(self, delta: Delta, signs: tuple[int, int, int]) -> list[Reader]:
         """Those of the filters that let a row through; for others it is noted how many they have seen."""

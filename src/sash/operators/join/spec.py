@@ -140,7 +140,7 @@ class LeavingJoinSpec(JoinSpec):
     def made_of(self) -> tuple[Spec, ...]:
         return (self.left, self.right)
 
-    @property
+    @cached_property
     def windows(self) -> tuple[int, int]:
         """How long rows live, left and right."""
         assert self.left.lifetime is not None and self.right.lifetime is not None

@@ -163,6 +163,19 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
         if new:
             self._add(new)
 
+    def has_all_of(self, tap: SlicedGroupBySpec) -> bool:
+        """Parts have all that it wants, of a window that is longer."""
+        self.begin()
+        is_known = self._parts.layout.places.keys() >= set(TapLines.feeds(tap))
+        return is_known and any(other.window[0] >= sum(tap.window) for other in self._taps)
+
+    def begin_at(self, reached: int) -> None:
+        self._parts.go_on(reached)
+        self.begin()
+
+    def shown_by(self, tap: SlicedGroupBySpec) -> Int64s:
+        return self._taps[tap].shown
+
     def kept_by(self, tap: SlicedGroupBySpec) -> int:
         self.begin()
         number = list(self._taps).index(tap)

@@ -9,6 +9,7 @@ import numpy as np
 from sash.deltas import Int64s
 from sash.interned import remembered
 from sash.kernels.bundles import PARTS, Bundle
+from sash.operators.group_by.opcodes import SHOWN
 from sash.operators.group_by.tables import group_tables
 from sash.operators.net_changes import NetChanges
 from sash.operators.shared_groups import kernels as kernel
@@ -43,6 +44,11 @@ class TapLines:
     @property
     def record(self) -> Int64s:
         return self._bundle.record.ravel()
+
+    @property
+    def shown(self) -> Int64s:
+        """The rows that all groups show."""
+        return np.ascontiguousarray(self._lines[self._lines[:, SHOWN] != 0, self._tables.cells :])
 
     def reserve(self, groups: int) -> None:
         """Have a line for all groups with a number below."""

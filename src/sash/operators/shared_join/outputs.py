@@ -23,17 +23,25 @@ if TYPE_CHECKING:
 
 MET = 256  # lines that a row meets before its pairs with them are written: there must be room for as many
 LITTLE = 1 << 10  # changes that are worth no memory of their own
+PLACES = 9  # numbers that tell where an output is
 
 
 class TapOutput:
-    """Where one tap is written to, and what it gave."""
+    """Where one tap is written to, and what it gave; and from where its columns are copied, side by side, and their NULLs."""
 
-    def __init__(self, width: int, record: Int64s) -> None:
-        self._width, self._record = width, record
-        self._place, self._likely = Delta.room(LITTLE, width), FanoutEstimate()
+    def __init__(self, tap: LeavingJoinSpec) -> None:
+        self._width, self._record = tap.layout.width, np.zeros(PLACES, np.int64)
+        self._place, self._likely = Delta.room(LITTLE, tap.layout.width), FanoutEstimate()
         self._parts: list[Delta] = []
         self._taken = 0  # changes of these rows that were taken before the end
         self._aim(self._place)
+        lanes, self.bits = column_moves(tap)
+        self.lanes = [lanes[lanes[:, 0] == side, 1:] for side in (0, 1)]
+
+    def lie_at(self, record: Int64s) -> None:
+        """Tell kernels there where it is."""
+        record[:] = self._record
+        self._record = record
 
     def begin(self, came: int) -> int:
         """Be ready for the changes of so many rows; the room that there is."""
@@ -49,6 +57,11 @@ class TapOutput:
         self._keep(count)
         self._aim(Delta.room(min(2 * len(self._room.ts), LARGEST), self._width))
         return len(self._room.ts)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether something was put aside."""
+        return bool(self._parts)
 
     def take(self, count: int, came: int) -> Delta:
         """All that was written, so many of it since the last call."""
@@ -89,20 +102,23 @@ class TapOutput:
 
 
 class TapOutputs:
-    """Those of all taps, and the fixed facts of these."""
+    """Those of all taps, and the fixed facts of these; taps that were there before go on."""
 
-    def __init__(self, taps: Sequence[LeavingJoinSpec]) -> None:
-        moves = [column_moves(tap) for tap in taps]
+    def __init__(self, taps: Sequence[LeavingJoinSpec], before: TapOutputs | None = None) -> None:
+        known: dict[LeavingJoinSpec, TapOutput] = {} if before is None else before._by_tap
+        self._by_tap: dict[LeavingJoinSpec, TapOutput] = {tap: known.get(tap) or TapOutput(tap) for tap in taps}
+        self._outputs = list(self._by_tap.values())
         self._counts, self._rooms = np.zeros(len(taps), np.int64), np.zeros(len(taps), np.int64)
         self._aside = 0
         self.due = np.full(len(taps), FOREVER)
-        records = np.zeros((len(taps), 9), np.int64)  # of outputs
-        self._outputs = [TapOutput(tap.layout.width, record) for tap, record in zip(taps, records, strict=True)]
-        by_side = [lanes[lanes[:, 0] == side, 1:] for lanes, _ in moves for side in (0, 1)]
+        records = np.zeros((len(taps), PLACES), np.int64)  # of outputs
+        for output, record in zip(self._outputs, records, strict=True):
+            output.lie_at(record)
         self.bundle = Bundle(
             Taps, records, self._rooms, self._counts, self.due,
             np.array([tap.layout.width for tap in taps], np.int64), np.array([tap.layout.values for tap in taps], np.int64),
-            *_stacked(by_side), *_stacked([bits for _, bits in moves]),
+            *_stacked([lanes for output in self._outputs for lanes in output.lanes]),
+            *_stacked([output.bits for output in self._outputs]),
         )
         assert Output._fields == ("values", "ts", "weight"), "as records are written here"
 
@@ -141,9 +157,8 @@ class TapOutputs:
     def take(self, came: int) -> Iterator[tuple[int, Delta]]:
         """What all gave, by the number of the tap, of those that gave something."""
         for tap, (output, count) in enumerate(zip(self._outputs, self._counts.tolist(), strict=True)):
-            delta = output.take(count, came)
-            if len(delta.ts):
-                yield tap, delta
+            if count or output.has_parts:
+                yield tap, output.take(count, came)
 
 
 def leaders(taps: Sequence[LeavingJoinSpec], order: Int64s) -> Int64s:

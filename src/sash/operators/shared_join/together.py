@@ -59,6 +59,9 @@ class Together:
         )
         self._reached = scope.array("reached", 1)  # all that leaves up to this instant has left
         self._layouts, self._cursor = (spec.left.layout, spec.right.layout), np.zeros(CURSOR, np.int64)
+        self._taps: list[LeavingJoinSpec] = []
+        self._outputs: TapOutputs  # once there are taps
+        self._windows = self._oldest = np.zeros((2, 0), np.int64)  # by side, of all taps: how long they are, and where they begin
         self._came = 0  # rows since it was last judged whether there are many copies
         self.has_many_copies = False
         self.walks = 0  # for rows that came, and for rows that left a window, when it last ran
@@ -73,17 +76,21 @@ class Together:
         return instant
 
     def use(self, taps: Sequence[LeavingJoinSpec]) -> None:
-        """Run these windows from now on: find out where they begin."""
-        self._windows = np.array([[tap.windows[side] for tap in taps] for side in (0, 1)], np.int64)
-        self._longest = [int(windows.max()) for windows in self._windows]
-        self._oldest = np.array(
-            [
-                [log.first_after(self.reached - window) for window in windows.tolist()]
-                for log, windows in zip(self._logs, self._windows, strict=True)
-            ], np.int64,
-        )  # fmt: skip
-        self._outputs = TapOutputs(taps)
-        self._outputs.due[:] = [self._due(tap) for tap in range(len(taps))]
+        """Run these windows from now on: find out where those that are new begin. There may be a thousand others."""
+        known = len(self._taps) if taps[: len(self._taps)] == self._taps else 0
+        before = self._outputs if self._taps else None
+        due = [] if before is None else before.due[:known].tolist()
+        windows = np.array([[tap.windows[side] for tap in taps[known:]] for side in (0, 1)], np.int64).reshape(2, -1)
+        oldest = [
+            [log.first_after(self.reached - window) for window in of_side.tolist()]
+            for log, of_side in zip(self._logs, windows, strict=True)
+        ]
+        self._taps = list(taps)
+        self._windows = np.concatenate([self._windows[:, :known], windows], axis=1)
+        self._longest = [int(of_side.max()) for of_side in self._windows]
+        self._oldest = np.concatenate([self._oldest[:, :known], np.array(oldest, np.int64).reshape(2, -1)], axis=1)
+        self._outputs = TapOutputs(taps, before)
+        self._outputs.due[:] = [*due, *(self._due(tap) for tap in range(known, len(taps)))]
         self._cursor[NEXT] = self._outputs.due.min()
         shape = np.array([layout.values for layout in self._layouts], np.int64)
         room = np.empty(MET, np.int64), *np.zeros((2, len(taps)), np.int64)

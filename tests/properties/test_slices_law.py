@@ -27,10 +27,10 @@ ENDS = ("", "", "", " HAVING COUNT(*) > 1", " EMIT EVERY 4 SECONDS")
 @st.composite
 def stories(draw: st.DrawFn, most: int) -> Story:
     chance = random.Random(draw(st.integers(0, 1 << 30)))
-    return told(draw, chance, {f"q{number}": _query(chance) for number in range(draw(st.integers(2, most)))})
+    return told(draw, chance, {f"q{number}": an_aggregate(chance) for number in range(draw(st.integers(2, most)))})
 
 
-def _query(chance: random.Random) -> str:
+def an_aggregate(chance: random.Random) -> str:
     slide, keys = chance.choice(SLIDES), chance.choice(KEYS)
     number, unit = slide.split()
     size = f"{int(number) * chance.choice(MULTIPLES)} {unit}"

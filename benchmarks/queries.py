@@ -5,7 +5,8 @@
 
 Rows come in real time. What a query costs while it runs is the CPU time of a batch with all queries, less that with the first
 one, divided by their number. A batch is late when it is not worked off before the next one is due; a CREATE that falls between
-two batches is part of that. Resident memory has the changelogs in it, which nobody takes here.
+two batches is part of that. What the batch after a CREATE takes beside others is told too: one that comes may make work for those
+that are there. Resident memory has the changelogs in it, which nobody takes here.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Measured:
     batches: int
     late_batches: int  # that were not worked off before the next one was due
     late_at_the_end: int  # of the last ones, with all queries there
+    after_create: float  # CPU seconds that the batch after a CREATE takes beside others, with all queries there
 
     @property
     def capacity(self) -> int:
@@ -117,7 +119,8 @@ def run(options: Options) -> list[Report]:
     numbers = [{**asdict(one), **{name: getattr(one, name) for name in ratios}} for one in found]
     notes = [
         f"{one.kind}: the first query took {1e3 * one.first_create:.1f} ms to create, {1e3 * one.first_batch:.1f} ms of CPU "
-        f"a batch and {one.first_bytes / 1024:,.0f} KB, the last ones {1e3 * one.last_create:.1f} ms to create; "
+        f"a batch and {one.first_bytes / 1024:,.0f} KB, the last ones {1e3 * one.last_create:.1f} ms to create, "
+        f"and the batch after one {1e3 * one.after_create:.1f} ms more than others; "
         f"{one.late_batches} of {one.batches} batches came late, of the last {BATCHES}, with all queries, {one.late_at_the_end}; "
         f"a core carries {f'{one.capacity:,}' if one.capacity else 'any number of'} such queries" for one in found
     ]
@@ -143,12 +146,20 @@ def measure(kind: str, count: int, query: Callable[[int], str]) -> Measured:
         load.batch()
     late = load.late
     all_ = _batches(load)
+    late = load.late - late
+    after = statistics.median(_after_create(db, load, count + more, query) for more in range(1, BATCHES + 1)) - all_
     tail = times[-max(1, count // 10) :]
     return Measured(
         kind, count, first, statistics.median(times), statistics.median(tail), one, max(0.0, all_ - one) / count, first_bytes,
-        (db.state_bytes - empty - first_bytes) / count, (_resident() - resident) / count, load.batches, load.late,
-        load.late - late,
+        (db.state_bytes - empty - first_bytes) / count, (_resident() - resident) / count, load.batches, load.late, late,
+        max(0.0, after),
     )
+
+
+def _after_create(db: EmbeddedDatabase, load: Load, number: int, query: Callable[[int], str]) -> float:
+    """CPU seconds of the batch after a CREATE."""
+    _create(db, number, query)
+    return load.batch()
 
 
 def _batches(load: Load) -> float:

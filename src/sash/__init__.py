@@ -77,7 +77,8 @@ def connect(spark: SparkSession | Callable[[], SparkSession], **options: Unpack[
 
 
 def connect(spark: SparkSession | Callable[[], SparkSession] | None = None, **options: object) -> Database:
-    """An engine in this process, or, given a SparkSession (or what makes one when it is needed), one on Spark.
+    """An engine in this process, or, given a SparkSession (or what makes one when it is needed), one on Spark. The session may be
+    one of Spark Connect.
 
     On both:
 

@@ -39,6 +39,7 @@ from sash.spark.frame_streams import FILE_FORMATS, as_read, check_declared, chec
 from sash.spark.frame_tables import check_static, is_frame, static_rows, table_declaration
 from sash.spark.host import SparkHost
 from sash.spark.placed_frames import check_places, placed
+from sash.spark.remote import cores
 from sash.spark.running_query import RunningQuery
 from sash.spark.sealed import SealedFolder
 from sash.spark.trials import shown
@@ -273,7 +274,7 @@ class SparkDatabase(Database):
                 raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
             self._workers_are_good()
             spark = self._spark() if callable(self._spark) else self._spark
-            self._shards = self._shards or self._shards_on_record() or spark.sparkContext.defaultParallelism
+            self._shards = self._shards or self._shards_on_record() or cores(spark)
             job = self._fresh_job()
             frames = self._frames | self._loaded(spark, {stream.name for stream in job.streams})
             known = {"frames": frames, "code": self.catalog.code, "early": self._early}

@@ -56,6 +56,7 @@ from sash.spark.checkpoint import JOB, Checkpoint, find_checkpoint, fingerprint,
 from sash.spark.epochs import NONE, check_epoch, check_unclaimed, claim_epoch, newest_epoch
 from sash.spark.failures import explain
 from sash.spark.folding import fold
+from sash.spark.handing import Handing, Receiver
 from sash.spark.homes import Homes
 from sash.spark.idle import IdleRule
 from sash.spark.interrupts import noted_interrupts
@@ -66,11 +67,12 @@ from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import check_log, identity_of, newest_offset, offset_of, spark_folder
 from sash.spark.outputs import output_name, write_answer
-from sash.spark.pipeline import collected, configured, is_one_machine, on_workers, streaming
+from sash.spark.pipeline import collected, configured, is_one_machine, on_workers, streaming, wants_homes
 from sash.spark.placed_frames import kafka_streams
 from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.reading import Readers, look_here
 from sash.spark.registration import register
+from sash.spark.remote import is_remote
 from sash.spark.running_query import Controls, RunningQuery
 from sash.spark.sealed import SealedFolder
 from sash.spark.session_views import SessionViews, session_schema
@@ -133,6 +135,7 @@ class SparkHost:
         )
         self._between_batches = threading.RLock()  # held by a batch, or by who wants the state to stand still
         self._query: LastingQuery | None = None
+        self._receiver: Receiver | None = None  # of batches, while a query runs in a session of Spark Connect
         self._handle: RunningQuery | None = None  # from a start to the stop after it
         self._is_unsure = False  # whether a statement is on record
         self._held = ExitStack()  # the lock on the checkpoint, while a query runs
@@ -176,7 +179,7 @@ class SparkHost:
     @property
     def arenas(self) -> Path:
         """Where the arenas of this host lie, on a machine that runs its tasks."""
-        return on_workers(self._spark, partial(arenas_on_this_machine, self._settings.arenas))[0]
+        return Path(on_workers(self._spark, partial(arenas_on_this_machine, self._settings.arenas))[0])
 
     def _arenas_in(self, epoch: int) -> Path:
         """A name that no arenas of others have: what they left is not trusted."""
@@ -368,6 +371,9 @@ class SparkHost:
         query, self._query = self._query, None
         if query is not None:
             query.stop()
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.stop()
         self._tidying.join()
         self._held.close()
 
@@ -687,16 +693,25 @@ class SparkHost:
         job, settings = self.steering.first, self._settings
         code = self._sent = dict(self._code)
         with configured(self._spark, settings.checkpoint):
-            if self._homes is None and not is_one_machine(self._spark):
+            if self._homes is None and wants_homes(self._spark):
                 self._homes = Homes(self._spark, job.shards)
             packets = streaming(
                 self._spark, job, self.steering.newest, settings, self._frames,
                 lambda level: stage(job, settings, level, self._make_engine, code), self._homes,
                 said=self._said, is_observed=self._is_observed,
             )
-            writer = packets.writeStream.foreachBatch(self._take).queryName(self._name())
+            writer = packets.writeStream.foreachBatch(self._taking()).queryName(self._name())
             writer = writer.option("checkpointLocation", spark_folder(settings.checkpoint).place)
         self._query = LastingQuery(lambda: self._launched(writer.trigger(**trigger)), lambda: self.progress.batch)
+
+    def _taking(self) -> Callable[[DataFrame, int], None]:
+        """What Spark calls with every batch."""
+        if not is_remote(self._spark):
+            return self._take
+        settings, run = self._settings, uuid4().hex
+        self._receiver = Receiver(settings.checkpoint, run, self._take)
+        self._receiver.begin()
+        return Handing(settings.checkpoint, settings.epoch, run)
 
     def _launched(self, writer: DataStreamWriter) -> StreamingQuery:
         """The query of this host, from its checkpoint on; perhaps after another that ended."""

@@ -23,6 +23,7 @@ from sash.spark.homes import CONFIGURATION as OF_HOMES
 from sash.spark.homes import Homes
 from sash.spark.observing import observed
 from sash.spark.registration import register
+from sash.spark.remote import cores, is_remote, told_by_tasks
 from sash.spark.settings import Settings, to_text
 from sash.spark.source import FORMAT, OPTION, SPARK_SCHEMA, SashSource
 from sash.spark.stage import MapArrow
@@ -48,7 +49,7 @@ MakeStage = Callable[[int], MapArrow]  # of a level
 @contextmanager
 def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
     """The configuration of a query while it is made; the user's session keeps its own."""
-    wanted = CONFIGURATION | (LOCAL_CONFIGURATION if checkpoint.is_local else {}) | ({} if is_one_machine(spark) else OF_HOMES)
+    wanted = CONFIGURATION | (LOCAL_CONFIGURATION if checkpoint.is_local else {}) | (OF_HOMES if wants_homes(spark) else {})
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)
@@ -61,14 +62,24 @@ def configured(spark: SparkSession, checkpoint: Folder) -> Iterator[None]:
 
 def is_one_machine(spark: SparkSession | None) -> bool:
     """Whether tasks run in the process of the driver's Java, so that they see the files that this process sees."""
+    if is_remote(spark):
+        return False
     return spark is None or re.fullmatch(r"local(\[.*\])?", spark.sparkContext.master) is not None
 
 
+def wants_homes(spark: SparkSession) -> bool:
+    """Whether shards have homes: where tasks run on several machines. Over Spark Connect nobody tells which executors there are."""
+    return not is_remote(spark) and not is_one_machine(spark)
+
+
 def on_workers(spark: SparkSession | None, work: Callable[[], Told]) -> list[Told]:
-    """Let tasks, as many as run at once, do something where they are; without Spark, it is done here."""
+    """Let tasks, as many as run at once, do something where they are; without Spark, it is done here. Over Spark Connect paths
+    come as texts."""
     if spark is None:
         return [work()]
-    count = spark.sparkContext.defaultParallelism
+    count = cores(spark)
+    if is_remote(spark):
+        return told_by_tasks(spark, count, work)
     return list(spark.sparkContext.parallelize(range(count), count).map(lambda _: work()).collect())
 
 
@@ -107,7 +118,7 @@ def _through_levels(packets: DataFrame, job: Job, make_stage: MakeStage, homes: 
 
 def _wake_workers(spark: SparkSession) -> None:
     """Python workers start while Spark is still looking for the source: each takes a second or two."""
-    count = spark.sparkContext.defaultParallelism
+    count = cores(spark)
     rows = spark.range(0, count, 1, count)
 
     def wake() -> None:

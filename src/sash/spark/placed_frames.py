@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from sash.errors import SashError, choices
 from sash.plan.streams import StreamSpec
 from sash.spark.kafka import PARTITION, TOPIC, KafkaStream
+from sash.spark.remote import is_remote
 
 KAFKA = "kafka"
 NUMBERS = ("tinyint", "smallint", "int", "bigint")
@@ -82,7 +83,9 @@ def has_whole_pieces(stream: StreamSpec, frame: DataFrame) -> bool:
 
 
 def kafka_source(frame: DataFrame) -> Any | None:
-    """Kafka's part in the plan of a DataFrame, if nothing else is in it that moves rows."""
+    """Kafka's part in the plan of a DataFrame, if nothing else is in it that moves rows. Over Spark Connect nobody sees plans."""
+    if is_remote(frame):
+        return None
     node = frame._jdf.queryExecution().analyzed()
     while node.nodeName() in SAME_TASKS:
         node = node.children().apply(0)
@@ -98,6 +101,8 @@ def kafka_streams(streams: Iterable[StreamSpec], frames: Mapping[str, DataFrame]
 
 def kafka_stream(stream: StreamSpec, frame: DataFrame) -> KafkaStream | None:
     """What a DataFrame reads, if it is Kafka's and its partitions are named by Kafka's own columns."""
+    if is_remote(frame):
+        return _declared(stream)
     source = kafka_source(frame)
     columns = tuple(name.lower() for name in stream.partition)
     if source is None or not set(columns) <= {TOPIC, PARTITION} or PARTITION not in columns:
@@ -109,6 +114,16 @@ def kafka_stream(stream: StreamSpec, frame: DataFrame) -> KafkaStream | None:
     if way is None:
         return None
     return KafkaStream(stream.name, columns, stream.delay, str(options.get(SERVERS)), way, options.get(way))
+
+
+def _declared(stream: StreamSpec) -> KafkaStream | None:
+    """What a stream reads that is declared as Kafka's."""
+    is_kafka = (stream.option("format") or "").lower() == KAFKA and replace(stream, **KAFKA_PLACES) == stream
+    way = next((way for way in WAYS if stream.option(way.lower()) is not None), None)
+    servers = stream.option(SERVERS)
+    if not is_kafka or way is None or servers is None:
+        return None
+    return KafkaStream(stream.name, stream.partition, stream.delay, servers, way, str(stream.option(way.lower())))
 
 
 def _is_own(frame: DataFrame, source: Any, column: str) -> bool:

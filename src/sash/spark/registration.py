@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
+from sash.spark.remote import is_remote
+
 
 def register(spark: SparkSession, source: type[DataSource]) -> None:
     """Let a session know a source, in place of an earlier one of its name.
@@ -12,6 +14,9 @@ def register(spark: SparkSession, source: type[DataSource]) -> None:
     Spark looks for a name that the session does not know in the one that is active. If that is another one, which has the source
     already, Spark refuses it. So this session is the active one meanwhile.
     """
+    if is_remote(spark):
+        spark.dataSource.register(source)
+        return
     sessions = SparkSession._get_j_spark_session_class(spark._jvm)
     before = sessions.getActiveSession()
     sessions.setActiveSession(spark._jsparkSession)

@@ -21,6 +21,7 @@ from sash.spark.answer_source import FORMAT, AnswerSource, options_of
 from sash.spark.changelog import Changelog
 from sash.spark.failures import reason
 from sash.spark.registration import register
+from sash.spark.remote import is_remote
 from sash.spark.starting import given
 from sash.sql.syntax.text_positions import quoted
 
@@ -61,7 +62,9 @@ class SessionViews:
     def _is_taken(spark: SparkSession, name: str) -> bool:
         if not spark.catalog.tableExists(quoted(name)):
             return False
-        return f" {FORMAT}" not in spark.table(quoted(name))._jdf.queryExecution().analyzed().toString()
+        frame = spark.table(quoted(name))
+        plan = frame._explain_string(extended=True) if is_remote(spark) else frame._jdf.queryExecution().analyzed().toString()
+        return f" {FORMAT}" not in plan
 
 
 def answer_frame(spark: SparkSession, changelog: Changelog, schema: Schema) -> DataFrame:

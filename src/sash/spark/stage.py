@@ -14,12 +14,11 @@ from pyspark import TaskContext
 from sash.planner.job import Job
 from sash.planner.read_plan import Code
 from sash.runtime.packets import Packet
+from sash.spark.handing import batch_of
 from sash.spark.looking import MARK
 from sash.spark.settings import Settings
 from sash.spark.shard_task import MakeEngine, ShardTask
 from sash.spark.wire import from_batch, to_batches
-
-BATCH_ID = "streaming.sql.batchId"
 
 MapArrow = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -31,7 +30,7 @@ def stage(job: Job, settings: Settings, level: int, make_engine: MakeEngine, cod
         context = _context()
         task = ShardTask(job, settings, make_engine, level, context.partitionId(), code)
         mine, marked, others = sorted_out([packet for batch in batches for packet in from_batch(batch)], level)
-        answer = task.answer_from_here(int(context.getLocalProperty(BATCH_ID) or 0), mine, marked)
+        answer = task.answer_from_here(batch_of(context, settings.checkpoint), mine, marked)
         yield from to_batches([*others, *answer])
 
     return run

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from sash.errors import SashError
 from sash.spark.failures import reason
+from sash.spark.remote import is_remote, told_by_tasks
 
 WAY_OUT = (
     "let spark.pyspark.python, or PYSPARK_PYTHON, be a Python with the same Sash as here, or send Sash with"
@@ -24,7 +25,7 @@ _asked: set[str] = set()  # applications that are known to be good
 def begin_check(spark: object) -> Callable[[], None]:
     """Ask while the user goes on; the answer waits until there is one, and raises what is wrong. A session that Sash makes itself
     has the workers of this process, and is not asked."""
-    if not isinstance(spark, SparkSession) or spark.sparkContext.applicationId in _asked:
+    if not (isinstance(spark, SparkSession) or is_remote(spark)) or _name(spark) in _asked:
         return lambda: None
     asking, found = Event(), list[SashError]()
 
@@ -49,11 +50,15 @@ def begin_check(spark: object) -> Callable[[], None]:
 def check_workers(spark: SparkSession) -> None:
     """One clear error if workers could not run anything."""
     _judge(_told(spark))
-    _asked.add(spark.sparkContext.applicationId)
+    _asked.add(_name(spark))
+
+
+def _name(spark: SparkSession) -> str:
+    return str(spark.session_id if is_remote(spark) else spark.sparkContext.applicationId)
 
 
 def _told(spark: SparkSession) -> dict[str, Any]:
-    def tell(number: int) -> dict[str, Any]:
+    def tell(number: int = 0) -> dict[str, Any]:
         """Runs where Sash may be missing: a function within a function travels whole, and this one needs nothing of ours."""
         import importlib.metadata
         import importlib.util
@@ -68,6 +73,8 @@ def _told(spark: SparkSession) -> dict[str, Any]:
         return told | {"python": sys.executable, "version": sys.version_info[:2], "host": socket.gethostname()}
 
     try:
+        if is_remote(spark):
+            return dict(told_by_tasks(spark, 1, tell)[0])
         told: dict[str, Any] = spark.sparkContext.parallelize([0], 1).map(tell).collect()[0]
     except Exception as failure:
         raise SashError(f"the Python workers of this Spark session do not start: {_why(str(failure))}", WAY_OUT) from failure

@@ -131,8 +131,22 @@ class Job:
         return next(names for names in self.twins.values() if name in names)
 
     @cached_property
-    def _specs(self) -> frozenset[Spec]:
-        return frozenset(view.spec for view in self.views)
+    def _places(self) -> dict[Spec, int]:
+        """Of every spec, the place of its first view among `first_views`. Jobs that grow out of each other have it together: what
+        lies behind the end of a job is that of one that has grown out of it.
+        """
+        return {view.spec: place for place, view in enumerate(self.first_views)}
+
+    def _has(self, spec: Spec) -> bool:
+        return self._places.get(spec, len(self.first_views)) < len(self.first_views)
+
+    def _places_with(self, spec: Spec) -> dict[Spec, int]:
+        """Those of this job, and one more; if another job has grown out of it already, in a copy."""
+        count = len(self.first_views)
+        is_last = len(self._places) == count
+        places = self._places if is_last else {one: place for one, place in self._places.items() if place < count}
+        places[spec] = count
+        return places
 
     @cached_property
     def first_views(self) -> tuple[View, ...]:
@@ -150,9 +164,9 @@ class Job:
         """One more view, perhaps in place of another: what both read keeps its ports. `streams` are all that are declared."""
         if replaces is not None:
             return self.with_view(replace(view, name=BETWEEN), streams).handed_over(replaces, BETWEEN, view.name)
-        if view.spec in self._specs:
+        if self._has(view.spec):
             grown = replace(self, views=(*self.views, view))
-            grown.__dict__.update(first_views=self.first_views, _specs=self._specs, times=self.times)  # as below
+            grown.__dict__.update(first_views=self.first_views, _places=self._places, times=self.times)  # as below
             return grown
         known = {port.spec for port in self.ports}
         new = [spec for spec in dict.fromkeys(port.base for port in _ports(view.spec)) if spec not in known]
@@ -164,11 +178,11 @@ class Job:
             self, streams=self.streams + more, views=(*self.views, view), ports=self.ports + ports,
             levels=max(self.levels, view.level), next_port=self.next_port + len(new),
         )
-        # What is found out of this job need not be found out again: there may be a thousand views.
-        own = (spec.stamped_by or spec.timed_by for spec in new if _has_own_time(spec))
+        # What is found out of this job need not be found out again: there may be thousands of views.
+        own = [spec.stamped_by or spec.timed_by for spec in new if _has_own_time(spec)]
         grown.__dict__.update(
-            twins={**self.twins, view.name: (view.name,)}, first_views=(*self.first_views, view),
-            _specs=self._specs | {view.spec}, times=self.times.union([view.time, *own]),
+            first_views=(*self.first_views, view), _places=self._places_with(view.spec),
+            times=self.times if view.time in self.times and not own else self.times.union([view.time, *own]),
         )
         return grown
 

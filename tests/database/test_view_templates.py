@@ -167,6 +167,7 @@ def test_errors_are_told_as_ever(db: EmbeddedDatabase) -> None:
         create(db, f"q{number}", query.format(number))
     assert 'there is a view "q1" already' in create(db, "q1", query.format(9))
     assert 'there is a view "q1" already' in create(db, "Q1", query.format(10))
+    assert 'there is a stream "s" already' in create(db, "s", query.format(12))
     assert "q9" not in db.catalog.views
     assert create(db, "q9", query.format(11)) == ""
 

@@ -287,10 +287,13 @@ class StatementExecutor(ABC):
     def _repeats_a_query(self, sql: str) -> bool:
         """A view of a query whose text is known, but for constants, needs no parsing. Errors are told by who parses."""
         found = self.queries.known(sql, self.catalog, self._defined)
-        if found is None or self.catalog.find(found.name) is not None:
+        if found is None:
             return False
         self.questions.forget()
-        self.catalog.add(found)
+        try:
+            self.catalog.add(found)
+        except SashError:
+            return False
         try:
             self._view_created(found)
         except BaseException:

@@ -68,7 +68,7 @@ def is_one_machine(spark: SparkSession | None) -> bool:
 
 
 def wants_homes(spark: SparkSession) -> bool:
-    """Whether shards have homes: where tasks run on several machines. Over Spark Connect nobody tells which executors there are."""
+    """Whether shards have homes: where tasks run on several machines. Over Spark Connect nobody tells which there are."""
     return not is_remote(spark) and not is_one_machine(spark)
 
 

@@ -101,9 +101,9 @@ def test_executors_are_killed(calm: Path, settings: tuple[str, ...]) -> None:
             killed.append(pid)
 
     folder = calm / f"cluster-{len(settings)}"
-    told = run(folder, "local-cluster[2,1,1024]", kill, 80, 2, *settings)
+    told = run(folder, "local-cluster[2,1,1024]", kill, 80, 2, "spark.locality.wait=60s", *settings)
     assert len(killed) >= 2
-    assert told["moved by 3"] == 0 < told["moved"] <= told["rebuilt"] < told["answers"]
+    assert told["moved by 3"] == 0 < told["moved"] < told["answers"] > told["rebuilt"] > 0
     assert files(folder / "out") == files(calm / "calm/out")
 
 
@@ -136,11 +136,14 @@ def test_fifty_executors_are_killed(spark: SparkSession, tmp_path: Path, capsys:
         assert_same(from_arrow(embedded.changes(name)), found)
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(not LONG, reason="takes minutes; ./run test --long tests/spark/test_lost_workers.py -k stay")
 @pytest.mark.parametrize(("executors", "memory"), [(3, 900), (4, 1024)])
-def test_shards_stay_where_they_are(tmp_path: Path, executors: int, memory: int) -> None:
+def test_shards_stay_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str], executors: int, memory: int) -> None:
     write_files(tmp_path)
     master = f"local-cluster[{executors},1,{memory}]"
     told = run(tmp_path / "quiet", master, lambda family, batch: None, 20, 6, f"spark.executor.memory={memory}m")
+    with capsys.disabled():
+        print(f"\n{master}: {({name: count for name, count in told.items() if 'by' not in name})}")
     assert told["answers"] > 200 and told["places"] == executors
     assert max(told["moved"], told["rebuilt"]) * 20 < told["answers"]

@@ -68,7 +68,11 @@ def test_whole_instants_leave_before_the_end(monkeypatch: pytest.MonkeyPatch) ->
     assert part is not None and part[0].ts.tolist() == [5, 5, 5, 5, 6] and part[1] == 8
     assert not pieces.are_many and pieces.given == 5
     written(pieces, [8, 9])
-    assert pieces.delta().ts.tolist() == [8, 8, 8, 9]
+    pieces.next(3)  # into which nothing is written
+    part = pieces.take_whole_instants()
+    assert part is not None and part[0].ts.tolist() == [8, 8, 8] and part[1] == 9
+    written(pieces, [9])
+    assert pieces.delta().ts.tolist() == [9, 9]
 
 
 def test_signed_changes_share_their_expiries() -> None:

@@ -127,6 +127,15 @@ def test_values_are_put_between_what_is_written_once() -> None:
     assert Written.of(statement).sql([1, 2]) is None
 
 
+@pytest.mark.parametrize("escape", ["\\000", "\\x00", "\\u0000"])
+def test_no_text_is_taken_for_the_place_of_a_value(escape: str) -> None:
+    """Escapes may spell the character by which places of values are known: what is given for one was put into a text as SQL."""
+    (statement,) = statements(f"SELECT k FROM v WHERE g = E'{escape}1{escape}' AND k = $1")
+    for translated in (Written.of, lambda one: translate(one, ["x"])):
+        with pytest.raises(WireError, match="the character 0"):
+            translated(statement)  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("text", ["SELECT `k` FROM v", "SELECT {{ k }}", "SELECT @x", "SELECT 'open", "SELECT $1", "SELECT X'ff'", "SELECT 1 /* open"])
 def test_what_is_not_postgres_is_refused(text: str) -> None:
     with pytest.raises(WireError):

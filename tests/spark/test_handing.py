@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sash.errors import SashError
+from sash.spark import handing
 from sash.spark.epochs import Replaced, claim_epoch
 from sash.spark.handing import HANDED, Handing, Receiver, batch_of
 from sash.spark.sealed import SealedFolder
@@ -72,7 +74,7 @@ def test_what_goes_wrong_in_taking_fails_the_batch(checkpoint: SealedFolder, fai
 
 
 def test_what_was_said_to_an_earlier_try_is_not_believed(checkpoint: SealedFolder) -> None:
-    checkpoint.child(HANDED).put("r-5.taken", [b'{"error": null}'])
+    checkpoint.child(HANDED).put("r-5-abc.taken", [b'{"error": null}'])
     taking = Taking()
     thread = threading.Thread(target=hand, args=(checkpoint, 5), daemon=True)
     thread.start()
@@ -83,6 +85,50 @@ def test_what_was_said_to_an_earlier_try_is_not_believed(checkpoint: SealedFolde
     thread.join(10)
     assert (thread.is_alive(), taking.taken) == (False, [(5, [50])])
     receiver.stop()
+
+
+def test_a_try_that_was_given_up_is_not_taken_after_later_batches(checkpoint: SealedFolder) -> None:
+    """Its packets lay there while a later batch was handed over; nobody waits for them."""
+    taking = Taking()
+    receiver = Receiver(checkpoint, "r", taking)
+    receiver.begin()
+    hand(checkpoint, 9, 10)
+    checkpoint.child(HANDED).put("r-9-abc.told", [handing._bytes(pa.table({"n": [1]}))])
+    hand(checkpoint, 11)
+    receiver.stop()
+    assert [batch for batch, _ in taking.taken] == [9, 10, 11]
+    assert checkpoint.child(HANDED).names() == []
+
+
+def test_a_store_that_fails_now_and_then_stops_nobody(checkpoint: SealedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, failures = random.Random(1), []
+
+    def failing(name: str) -> None:
+        method = getattr(SealedFolder, name)
+
+        def sometimes(self: SealedFolder, *words: Any, **more: Any) -> Any:
+            if threading.current_thread().name == "sash-batches" and chance.random() < 0.4:
+                failures.append(name)
+                raise OSError("try again")
+            return method(self, *words, **more)
+
+        monkeypatch.setattr(SealedFolder, name, sometimes)
+
+    receiver = Receiver(checkpoint, "r", taking := Taking())
+    failing("names")
+    failing("put")
+    receiver.begin()
+    hand(checkpoint, *range(12))
+    receiver.stop()
+    assert [batch for batch, _ in taking.taken] == list(range(12)) and {"names", "put"} <= set(failures)
+
+
+def test_what_drivers_left_that_are_no_more_is_removed(checkpoint: SealedFolder) -> None:
+    checkpoint.child(HANDED).put("q-1-abc.told", [b"of another run"])
+    receiver = Receiver(checkpoint, "r", Taking())
+    receiver.begin()
+    receiver.stop()
+    assert checkpoint.child(HANDED).names() == []
 
 
 def test_a_task_believes_no_number_but_that_of_the_batch_on_record(checkpoint: SealedFolder, tmp_path: Path) -> None:

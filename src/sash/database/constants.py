@@ -57,5 +57,6 @@ def _kept(found: re.Match[str], constants: list[Constant]) -> str:
     if found[2] is None:
         constants.append(found[3])
         return "?text"
-    constants.append(int(found[2].strip("()")))
-    return "?below" if "-" in found[2] else "?number"
+    number = int(found[2].strip("()"))
+    constants.append(number)
+    return "?below" if number < 0 else "?number"

@@ -285,7 +285,7 @@ class StatementExecutor(ABC):
             self._view_dropped(old.name)
 
     def _repeats_a_query(self, sql: str) -> bool:
-        """A view of a query whose text is known, but for constants, needs no parsing. Errors are told by who parses."""
+        """A view of a query whose text is known, but for constants, needs no parsing. Taken names are told of by who parses."""
         found = self.queries.known(sql, self.catalog, self._defined)
         if found is None:
             return False
@@ -298,7 +298,7 @@ class StatementExecutor(ABC):
             self._view_created(found)
         except BaseException:
             self.catalog.remove(found.name)
-            return False
+            raise
         return True
 
     def _defined(self, query: str) -> ViewDefinition:

@@ -142,17 +142,19 @@ def _rewritten(query: str, fillings: Sequence[Filling]) -> str:
 
 
 def _template(query: str, bind: Bind) -> ViewDefinition | None:
-    """What the query comes to with what nobody writes, if anything else can stand in its place."""
+    """What the query comes to with what nobody writes, if anything else can stand in its place: filled with something else that
+    nobody writes, it is what the query with that comes to."""
     (text, _), fillings = _parted(query)
     if any(mark in text for mark in _OUTSIDE) or any(mark in query for mark in (_STRANGE, TEXT)):
         return None
     strangers = _strange(fillings)
+    others = {one: _stranger(len(fillings) + place, one) for place, one in enumerate(dict.fromkeys(strangers))}
     try:
         view = bind(_rewritten(query, strangers))
+        with_others = bind(_rewritten(query, [others[one] for one in strangers]))
     except SashError:
         return None
-    others = {one: _stranger(len(fillings) + place, one) for place, one in enumerate(dict.fromkeys(strangers))}
-    are_plain = set(_places(view.plan)) == set(others) and set(_places(_filled(view.plan, others))) == set(others.values())
+    are_plain = set(_places(view.plan)) == set(others) and _filled(view.plan, others) == with_others.plan
     return view if are_plain else None
 
 

@@ -71,7 +71,8 @@ class OutputChunks:
 
     def take_whole_instants(self) -> tuple[Delta, int] | None:
         """All changes before the instant of the last one, and that instant, of which more may come. None if all are of one."""
-        first, last = self._pieces[0], self._pieces[-1]
+        written = [piece for piece in self._pieces if piece.count]  # a kernel may have had nothing for the last one
+        first, last = written[0], written[-1]
         until = int(last.made.ts[last.count - 1])
         if int(first.made.ts[0]) == until:
             return None

@@ -139,8 +139,6 @@ class Cycle:
             self._tell(node, count, delta)
             node, count = heir, len(delta.ts)
             delta = node.run([delta], now, self._begins)
-            if node.is_on_its_way:
-                self._note(node)
         node.output.put(delta, node.got_to if tells_time else _last(delta))
         self._wake_readers(node)
         self._tell(node, count, delta)

@@ -288,6 +288,7 @@ class Graph:
             for port, feed in fed:
                 port.output.put(feed.delta, feed.clock)
             self._run_in_cycles(begins, load)
+        self._cycle.hand_out = None
         results = self._results(feeds)
         for port, feed in fed:
             if port.results is not None and len(feed.delta.ts):

@@ -1,8 +1,8 @@
 """Batches over Spark Connect: what a batch gives to its driver passes through files of the checkpoint.
 
     Spark's foreachBatch runs in a process of the server        the driver's part of a batch runs in this one
-        handed/RUN-7.told    all packets that came out    ─▶    takes them, as it does in a session of its own
-        waits                                             ◀─    handed/RUN-7.taken    nothing, or what went wrong
+        handed/RUN-7-TRY.told    all packets that came out    ─▶    takes them, as it does in a session of its own
+        waits                                                 ◀─    handed/RUN-7-TRY.taken    nothing, or what went wrong
 
 A batch is committed by Spark when it has been taken, so whoever dies, and whenever, it is as in a session of one's own: Spark
 runs the batch again, and its tasks give the answers that they have put down.
@@ -18,8 +18,10 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -31,7 +33,7 @@ from sash.spark.offsets import spark_folder
 from sash.spark.sealed import SealedFolder
 
 HANDED, TOLD, TAKEN = "handed", ".told", ".taken"
-FILE = "{}-{}{}"  # the run, which is one of a query of Spark's, the batch, and which of the two
+NAME = "{}-{}-{}"  # the run, which is one of a query of Spark's, the batch, and the try: Spark may run a batch again
 BATCH_ID = "streaming.sql.batchId"
 NEAR, FAR = 0.005, 0.1  # seconds between two looks into a folder on a disk, and into one elsewhere
 FENCE = 1.0  # seconds between two looks for another driver
@@ -62,10 +64,9 @@ class Handing:
 
     def __call__(self, packets: DataFrame, batch: int) -> None:
         packets.sparkSession.conf.set(_key(self.checkpoint), str(batch))
-        folder, taken = self.checkpoint.child(HANDED), FILE.format(self.run, batch, TAKEN)
-        folder.delete(taken)  # of an earlier try
-        folder.put(FILE.format(self.run, batch, TOLD), [_bytes(packets.toArrow())], durable=False)
-        error = self._answer(folder, taken)
+        folder, name = self.checkpoint.child(HANDED), NAME.format(self.run, batch, uuid4().hex[:12])
+        folder.put(f"{name}{TOLD}", [_bytes(packets.toArrow())], durable=False)
+        error = self._answer(folder, f"{name}{TAKEN}")
         if error is not None:
             raise SashError(error)
 
@@ -98,10 +99,14 @@ class Receiver:
     def __init__(self, checkpoint: SealedFolder, run: str, take: Callable[[Any, int], None]) -> None:
         self._folder, self._run_name = checkpoint.child(HANDED), f"{run}-"
         self._take = take
+        self._newest = -1  # of the batches that were taken
         self._is_stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sash-batches", daemon=True)
 
     def begin(self) -> None:
+        for name in self._folder.names():  # of drivers that are no more
+            if not name.startswith(self._run_name):
+                self._folder.delete(name)
         self._thread.start()
 
     def stop(self) -> None:
@@ -117,18 +122,36 @@ class Receiver:
 
     def _run(self) -> None:
         while not self._is_stopped.wait(_pause(self._folder)):
-            for name in self._mine(TOLD):
-                self._receive(name.removesuffix(TOLD))
+            with suppress(OSError, SashError):  # a store that does not answer now may do so the next time
+                for batch, name in sorted((self._batch(name), name) for name in self._mine(TOLD)):
+                    self._receive(batch, name.removesuffix(TOLD))
 
-    def _receive(self, name: str) -> None:
-        error = None
+    def _batch(self, name: str) -> int:
+        return int(name.removeprefix(self._run_name).partition("-")[0])
+
+    def _receive(self, batch: int, name: str) -> None:
+        if batch >= self._newest:  # else it is of a try that was given up, and that nobody waits for
+            self._newest = batch
+            error = json.dumps({"error": self._taken(batch, name)}).encode()
+            self._say(f"{name}{TAKEN}", error)
+        self._folder.delete(f"{name}{TOLD}")
+
+    def _taken(self, batch: int, name: str) -> str | None:
+        """What went wrong in taking a batch: it fails with that, there."""
         try:
-            data = self._folder.demand(f"{name}{TOLD}")
-            self._folder.delete(f"{name}{TOLD}")
-            self._take(Handed(data), int(name.removeprefix(self._run_name)))
-        except Exception as failure:  # the batch fails with it, there
-            error = str(failure) if isinstance(failure, SashError) else f"{type(failure).__name__}: {failure}"
-        self._folder.put(f"{name}{TAKEN}", [json.dumps({"error": error}).encode()], durable=False)
+            self._take(Handed(self._folder.demand(f"{name}{TOLD}")), batch)
+        except Exception as failure:
+            return str(failure) if isinstance(failure, SashError) else f"{type(failure).__name__}: {failure}"
+        return None
+
+    def _say(self, name: str, said: bytes) -> None:
+        """Until it is there: somebody waits for it."""
+        while not self._is_stopped.is_set():
+            try:
+                self._folder.put(name, [said], durable=False)
+                return
+            except (OSError, SashError):
+                time.sleep(FAR)
 
 
 def _pause(folder: SealedFolder) -> float:

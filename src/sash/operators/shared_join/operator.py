@@ -68,6 +68,8 @@ class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
 
     def go_on(self) -> Delta:
         given, self.through = next(self._parts)
+        if self.through is None:
+            self._parts = iter(())  # what it refers to may go
         self._given = [(tap, delta) for tap, delta in given if len(delta.ts)]
         return self.nothing
 

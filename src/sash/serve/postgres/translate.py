@@ -31,7 +31,7 @@ _REFUSED = {
     TokenType.BIT_STRING: "texts of bits", TokenType.HEX_STRING: "texts of bytes",
     TokenType.UNICODE_STRING: "texts that begin with U&",
 }
-_HOLE = re.compile("\0([0-9]+)\0")  # no text of a client holds the character 0
+_HOLE = re.compile("\0([0-9]+)\0")  # no text of a client may hold the character 0
 
 
 @dataclass
@@ -123,6 +123,8 @@ class _Translation:
         if after is not None and after.token_type is TokenType.DOT and self._is_our_schema(token):
             self._at += 1
             return ""
+        if "\0" in token.text:  # an escape in a text may say so; it would be taken for a hole
+            raise WireError("22021", "a text cannot hold the character 0", position=token.start + 1)
         if kind in STRINGS:
             return string(token.text)
         if kind is TokenType.IDENTIFIER:

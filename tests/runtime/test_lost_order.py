@@ -10,6 +10,7 @@ import pytest
 
 from sash.runtime.lost_order import by_full_row
 from sash.runtime.packets import OUTSIDE, Cargo, Packet
+from sash.runtime.packing import DEAD_SCHEMA
 
 SCHEMA = pa.schema([
     ("ts", pa.timestamp("us")), ("name", pa.string()), ("x", pa.float64()), ("list", pa.list_(pa.int64())),
@@ -52,3 +53,11 @@ def test_others_stay_as_they_came() -> None:
     assert [one.cargo for one in found] == [Cargo.FACTS, Cargo.LATE, Cargo.DEAD]
     assert [one["name"] for one in found[1].batch().to_pylist()] == ["a", "b"]
     assert list(by_full_row([], {"e"})) == []
+
+
+def test_letters_are_in_the_order_of_their_places() -> None:
+    places = [("t 0", 11), ("t 0", 2), (None, None), ("t 1", 1)]
+    letters = [{"reason": f"{row}", "line": "x", "file": file, "row": row} for file, row in places]
+    packets = [Packet(OUTSIDE, 0, Cargo.DEAD, "e", -1, task, pa.RecordBatch.from_pylist([one], schema=DEAD_SCHEMA)) for task, one in enumerate(letters)]
+    (found,) = by_full_row(packets, {"e"})
+    assert [(one["file"], one["row"]) for one in found.batch().to_pylist()] == [("t 0", 2), ("t 0", 11), ("t 1", 1), (None, None)]

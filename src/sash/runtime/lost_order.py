@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.runtime.packets import Cargo, Packet
+from sash.runtime.packing import DEAD_SCHEMA
 
 LOST = (Cargo.LATE, Cargo.DEAD)
+PLACE = ("file", "row", "line")  # of a letter
 
 
 def by_full_row(packets: Iterable[Packet], streams: Container[str]) -> Iterator[Packet]:
@@ -34,9 +36,10 @@ def by_full_row(packets: Iterable[Packet], streams: Container[str]) -> Iterator[
 
 
 def _full_order(rows: pa.Table) -> pa.Array:
-    """Of rows by all of their columns; what is equal here is equal to the bit."""
-    keys = {str(place): _sortable(column.combine_chunks()) for place, column in enumerate(rows.columns)}
-    return pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
+    """Of rows by all of their columns; what is equal here is equal to the bit. Letters begin with where they come from."""
+    keys = {name: _sortable(rows.column(place).combine_chunks()) for place, name in enumerate(map(str, range(rows.num_columns)))}
+    first = [str(rows.column_names.index(name)) for name in PLACE] if rows.schema.equals(DEAD_SCHEMA) else []
+    return pc.sort_indices(pa.table(keys), [(name, "ascending") for name in dict.fromkeys([*first, *keys])])
 
 
 def _sortable(column: pa.Array) -> pa.Array:

@@ -32,7 +32,8 @@ class History:
             self._registers[:] = (0, 0, 0, BEGINNING, 1)
         self._rows = scope.array("rows", (FIRST_ROOM, layout.width))
         self._ts = scope.array("ts", FIRST_ROOM)
-        self._count = self._looked_at = int(self._registers[COUNT])  # now, and when they were last looked through
+        self._looked_at = scope.array("looked at", 1)  # how many there were when they were last looked through
+        self._count = int(self._registers[COUNT])
         self._bundle = Bundle(Remembered, self._registers, self._rows, self._ts)
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._all()[0], lanes))
@@ -65,7 +66,8 @@ class History:
     @property
     def has_grown(self) -> bool:
         """Whether it is time to look which rows may go: so that a row is looked for a few times at most."""
-        return self._count > self._looked_at + (self._looked_at >> 3) + FIRST_ROOM
+        before: int = self._looked_at.item()
+        return self._count > before + (before >> 3) + FIRST_ROOM
 
     def forget(self, before: int, rows: int) -> None:
         """Rows before an instant go, but for the last so many."""
@@ -78,7 +80,7 @@ class History:
             self._registers[FORGOTTEN] += count
         if not self._registers[COUNT]:
             self._registers[HEAD] = 0
-        self._looked_at = self._count = int(self._registers[COUNT])
+        self._looked_at[0] = self._count = int(self._registers[COUNT])
 
     def delta(self) -> Delta:
         """All that is here, as insertions."""

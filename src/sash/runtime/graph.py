@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sash.deltas import Delta, Int64s
@@ -273,7 +274,7 @@ class Graph:
         Ports that are not fed have nothing new, and time has not moved there. `begins` are the instants of the first rows of all
         streams. Where much comes out, `hand_out` is given what came so far, each with how far it is; so it need not be kept.
         """
-        self._cycle.hand_out = None if hand_out is None else lambda: hand_out(self._given_so_far(feeds))
+        self._cycle.hand_out = None if hand_out is None else lambda: hand_out(self._results(feeds, attrgetter("output.clock")))
         self._collect(tuple(sinks))
         fed, load, are_due = [], 0, True
         for spec, feed in feeds.items():
@@ -289,7 +290,7 @@ class Graph:
                 port.output.put(feed.delta, feed.clock)
             self._run_in_cycles(begins, load)
         self._cycle.hand_out = None
-        results = self._results(feeds)
+        results = self._results(feeds, self._clock)
         for port, feed in fed:
             if port.results is not None and len(feed.delta.ts):
                 results[port.spec] = feed
@@ -333,15 +334,10 @@ class Graph:
                 node.output.settle()
         self._one_pass.is_stale = True
 
-    def _results(self, feeds: Mapping[PortSpec, Feed]) -> Results:
+    def _results(self, feeds: Mapping[PortSpec, Feed], clock: Callable[[Node], int]) -> Results:
+        """What sinks gave since somebody asked, each with its clock: in the middle of a step they are at different instants."""
         results = Results(self, feeds)
-        results.update((node.spec, Feed(delta, self._clock(node))) for node, delta in self._take_given())
-        return results
-
-    def _given_so_far(self, feeds: Mapping[PortSpec, Feed]) -> Results:
-        """In the middle of a step, in which the sinks have got to different instants."""
-        results = Results(self, feeds)
-        results.update((node.spec, Feed(delta, node.output.clock)) for node, delta in self._take_given())
+        results.update((node.spec, Feed(delta, clock(node))) for node, delta in self._take_given())
         return results
 
     def _take_given(self) -> Iterator[tuple[Node, Delta]]:

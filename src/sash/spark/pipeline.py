@@ -92,8 +92,8 @@ def streaming(
     The query begins with a job, and has what the newest version of it needs: its levels, and the ports of its DataFrames. What is
     on record of how to reach a registry of schemas is replaced by what is said now.
     """
-    _wake_workers(spark)
     register(spark, SashSource)
+    _wake_workers(spark)
     packets = given(spark.readStream.format(FORMAT).option(OPTION, to_text(job, settings)).load)
     # Spark knows its sources by their places, so these must not depend on who was named first.
     for stream in sorted(job.streams, key=lambda one: one.name):

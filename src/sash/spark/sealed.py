@@ -5,15 +5,20 @@
 
 Nothing of a file is interpreted before its seal has been checked: a flipped bit in an Arrow stream can end a process.
 A file that was renamed, moved or brought from another checkpoint is as bad as one with other bytes.
+
+A digest is against chance: whoever can write to the folder can seal what he likes. Where the environment has a secret, seals are
+made with it (HMAC), and what has none of these is refused, before anything of it is looked at.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Protocol, Self
 
 import pyarrow as pa
 
@@ -21,10 +26,13 @@ from sash.errors import SashError
 from sash.folders.folder import Bytes, Folder
 
 MAGIC = b"SASH\x00\x00\x00\x05"
+MAGIC_OF_SECRET = b"SASHKEY\x05"  # of files that are sealed with the secret; no flipped bit makes one of the other
 ALIGNED = 64  # bytes: where bodies begin, as Arrow likes it
 DIGEST = 16  # bytes
 TRAILER = 8 + DIGEST
 WAY_OUT = "bring it back from a copy, or start again with a new checkpoint folder"
+SECRET = "SASH_SEAL_SECRET"  # in the environment of the driver and of Spark's tasks
+SHORTEST = 16  # characters of a secret
 
 
 class DamagedFile(SashError):
@@ -32,6 +40,17 @@ class DamagedFile(SashError):
 
     def __init__(self, place: str, name: str, reason: str) -> None:
         super().__init__(f"the file {place}/{name} is damaged: {reason}", WAY_OUT)
+
+
+class ForeignSeal(SashError):
+    """A file of a checkpoint is sealed with a secret, and there is none here; or the other way round."""
+
+    def __init__(self, place: str, name: str, *, has_secret: bool) -> None:
+        if has_secret:
+            why, hint = "is not sealed with the secret", f"if the checkpoint was begun without one, unset {SECRET}"
+        else:
+            why, hint = "is sealed with a secret", f"let {SECRET} hold it, also where Spark's tasks run"
+        super().__init__(f"the file {place}/{name} {why}", hint)
 
 
 class MissingFile(SashError):
@@ -78,6 +97,8 @@ class SealedFolder(Folder):
         return {"is": "/".join(filter(None, (self.path, name))), "of": self.number}
 
     def _opened(self, name: str, data: pa.Buffer) -> pa.Buffer:
+        if bytes(memoryview(data)[:8]) == (MAGIC if secret() else MAGIC_OF_SECRET):
+            raise ForeignSeal(self.place, name, has_secret=bool(secret()))
         try:
             header, body = opened(data)
         except ValueError as error:
@@ -90,12 +111,32 @@ class SealedFolder(Folder):
         return body
 
 
+def secret() -> bytes:
+    """What seals are made with; empty if they are against chance alone."""
+    found = os.environ.get(SECRET, "")
+    if found and not (len(found) >= SHORTEST and found.isascii()):
+        hint = f"let it hold {SHORTEST} characters of ASCII or more, as openssl rand -hex 32 gives them"
+        raise SashError(f"{SECRET} is not long enough to keep anybody out, or not ASCII", hint)
+    return found.encode()
+
+
+class _Digest(Protocol):
+    def update(self, data: Bytes, /) -> None: ...
+
+    def digest(self) -> bytes: ...
+
+
+def _digest(of: bytes | memoryview) -> _Digest:
+    key = secret()
+    return hmac.new(key, of, hashlib.sha256) if key else hashlib.sha256(of)
+
+
 def sealed(header: dict[str, str], parts: Iterable[Bytes]) -> Iterator[Bytes]:
     """The bytes of a sealed file."""
     text = json.dumps(header).encode()
-    begin = MAGIC + len(text).to_bytes(8, "little") + text
+    begin = (MAGIC_OF_SECRET if secret() else MAGIC) + len(text).to_bytes(8, "little") + text
     begin += b"\x00" * (-len(begin) % ALIGNED)
-    digest, length = hashlib.sha256(begin), 0
+    digest, length = _digest(begin), 0
     yield begin
     for part in parts:
         digest.update(part)
@@ -113,8 +154,9 @@ def opened(data: pa.Buffer) -> tuple[dict[str, str], pa.Buffer]:
         raise ValueError("it does not begin as files of a checkpoint do")
     if len(view) < ALIGNED + TRAILER:
         raise ValueError(f"only {len(view)} bytes are there")
-    if hashlib.sha256(view[:-DIGEST]).digest()[:DIGEST] != view[-DIGEST:]:
-        raise ValueError("its checksum does not fit its bytes")
+    if not hmac.compare_digest(_digest(view[:-DIGEST]).digest()[:DIGEST], view[-DIGEST:]):
+        other = f", or {SECRET} is not that of the checkpoint" if secret() else ""
+        raise ValueError(f"its checksum does not fit its bytes{other}")
     size = int.from_bytes(view[8:16], "little")
     start = -(-(16 + size) // ALIGNED) * ALIGNED
     length = int.from_bytes(view[-TRAILER:-DIGEST], "little")
@@ -125,4 +167,4 @@ def opened(data: pa.Buffer) -> tuple[dict[str, str], pa.Buffer]:
 
 def is_sealed(data: pa.Buffer) -> bool:
     """Whether a file begins as sealed ones do."""
-    return bytes(memoryview(data)[:8]) == MAGIC
+    return bytes(memoryview(data)[:8]) == (MAGIC_OF_SECRET if secret() else MAGIC)

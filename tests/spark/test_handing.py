@@ -163,3 +163,14 @@ def test_a_batch_whose_driver_was_replaced_ends(checkpoint: SealedFolder, monkey
     claim_epoch(checkpoint, mine)
     with pytest.raises(Replaced):
         Handing(checkpoint, mine, "r")(Packets(1), 1)  # type: ignore[arg-type]
+
+
+def test_a_file_that_no_batch_was_handed_over_in_does_not_end_the_receiver(checkpoint: SealedFolder) -> None:
+    """Its name is no number: the thread died of it, and Spark waited for ever."""
+    taking = Taking()
+    receiver = Receiver(checkpoint, "r", taking)
+    receiver.begin()
+    checkpoint.child(HANDED).put("r-x-abc.told", [b""])
+    hand(checkpoint, 2)
+    receiver.stop()
+    assert taking.taken == [(2, [20])]

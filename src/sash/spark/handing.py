@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -123,11 +123,15 @@ class Receiver:
     def _run(self) -> None:
         while not self._is_stopped.wait(_pause(self._folder)):
             with suppress(OSError, SashError):  # a store that does not answer now may do so the next time
-                for batch, name in sorted((self._batch(name), name) for name in self._mine(TOLD)):
+                for batch, name in sorted(self._told()):
                     self._receive(batch, name.removesuffix(TOLD))
 
-    def _batch(self, name: str) -> int:
-        return int(name.removeprefix(self._run_name).partition("-")[0])
+    def _told(self) -> Iterator[tuple[int, str]]:
+        """The batches of this run that were handed over, and their files; what has another name is no batch's."""
+        for name in self._mine(TOLD):
+            number = name.removeprefix(self._run_name).partition("-")[0]
+            if number.isdecimal():
+                yield int(number), name
 
     def _receive(self, batch: int, name: str) -> None:
         if batch >= self._newest:  # else it is of a try that was given up, and that nobody waits for

@@ -223,6 +223,23 @@ def test_a_schema_that_cannot_be_used_is_refused(schema: str, error: str) -> Non
         message_spec(declared("a BIGINT", encoding="avro", schema=schema))
 
 
+NODES = {"type": "record", "name": "node", "fields": [{"name": "v", "type": "int"}, {"name": "below", "type": {"type": "array", "items": "node"}}]}
+WRAPPED = {"type": "array", "items": {"type": "record", "name": "only", "fields": [{"name": "to", "type": "node"}]}}
+INDIRECT = {"type": "record", "name": "node", "fields": [{"name": "v", "type": "int"}, {"name": "below", "type": WRAPPED}]}
+ENDLESS = {"type": "record", "name": "one", "fields": [{"name": "again", "type": "one"}]}
+
+
+def test_a_tree_is_read_whose_nodes_are_in_arrays_of_itself() -> None:
+    """A node takes bytes, though nothing was known of that where its array was met."""
+    row = {"v": 1, "below": [{"v": 2, "below": []}]}
+    assert told("v INT", NODES, *written(NODES, row)) == ([(1,)], [])
+    row = {"v": 1, "below": [{"to": {"v": 2, "below": []}}]}
+    assert told("v INT", INDIRECT, *written(INDIRECT, row)) == ([(1,)], [])
+    for items in (ENDLESS, {"type": "record", "name": "empty", "fields": [{"name": "nothing", "type": {"type": "fixed", "name": "f", "size": 0}}]}):
+        with pytest.raises(SashError, match="an array whose elements take no bytes"):
+            message_spec(declared("a BIGINT", encoding="avro", schema=json.dumps(record(a={"type": "array", "items": items}))))
+
+
 def test_what_a_declaration_needs() -> None:
     for options, error in (
         ({}, "needs either a schema or a registry"),

@@ -193,11 +193,10 @@ def _values(union: list[Node]) -> list[Node]:
 
 @dataclass(frozen=True)
 class _Extent:
-    """How far a type goes: types within each other, types in all, the least bytes of a value, and whether it is within itself."""
+    """How far a type goes: types within each other, types in all, and whether it is within itself."""
 
     depth: int
     size: int
-    least: int
     is_recursive: bool = False
 
 
@@ -208,13 +207,14 @@ class _Extents:
         self._named = named
         self._known: dict[str, _Extent] = {}
         self._above: set[str] = set()
+        self._taking = _names_that_take_bytes(named)
 
     def of(self, node: Node) -> _Extent:
         name = str(node if isinstance(node, str) else node.get("name") if isinstance(node, dict) else "")
         if name not in self._named:
             return self._of(node)
         if name in self._above:
-            return _Extent(0, 1, 0, is_recursive=True)
+            return _Extent(0, 1, is_recursive=True)
         if name not in self._known:
             self._above.add(name)
             self._known[name] = self._of(self._named[name])
@@ -225,17 +225,32 @@ class _Extents:
         if len(self._above) > DEEPEST:
             raise Unusable("the schema is nested too deeply")
         below = [self.of(one) for one in _below(node)]
-        kind = "union" if isinstance(node, list) else node["type"] if isinstance(node, dict) else node
-        if kind == "array" and below[0].least == 0:
+        if isinstance(node, dict) and node["type"] == "array" and not _takes_bytes(node["items"], self._taking):
             raise Unusable("the schema has an array whose elements take no bytes, so that it may have any number of them")
-        if kind in ("union", "enum", *ARRAYS, *PRIMITIVES[1:]):
-            least = 1
-        else:  # of a record the sum of its fields, of another name for a type that type's, of null nothing
-            least = node["size"] if kind == "fixed" else sum(one.least for one in below)
         return _Extent(
-            1 + max((one.depth for one in below), default=0), 1 + sum(one.size for one in below), least,
+            1 + max((one.depth for one in below), default=0), 1 + sum(one.size for one in below),
             any(one.is_recursive for one in below),
         )
+
+
+def _names_that_take_bytes(named: Mapping[str, Node]) -> set[str]:
+    """Of the types with a name those of which every value is a byte at least. A type within itself takes what is around it."""
+    found: set[str] = set()
+    while more := {name for name, node in named.items() if name not in found and _takes_bytes(node, found)}:
+        found |= more
+    return found
+
+
+def _takes_bytes(node: Node, taking: set[str]) -> bool:
+    """Whether every value of a type is a byte at least; `taking` are names of which that is known."""
+    kind = "union" if isinstance(node, list) else node["type"] if isinstance(node, dict) else node
+    if kind in ("union", "enum", *ARRAYS, *PRIMITIVES[1:]):
+        return True
+    if kind in RECORDS:
+        return any(_takes_bytes(field["type"], taking) for field in node["fields"])
+    if kind == "fixed":
+        return bool(node["size"] > 0)
+    return kind in taking if isinstance(kind, str) else kind is not None and _takes_bytes(kind, taking)
 
 
 def _reader(trees: Sequence[Node], extent: _Extent) -> Reader:

@@ -78,14 +78,19 @@ class SinkWarning(UserWarning):
 
 
 def warn(message: str, category: type[UserWarning]) -> None:
-    """Tell the user, at the line of theirs that has called Sash."""
+    """Tell the user, at the line of theirs that has called Sash. What stands in somebody's data is shown, and never obeyed."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THEIRS:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(harmless(message), category, stacklevel=level)
 
 
 _NOT_THEIRS = ("sash", "contextlib")
+
+
+def harmless(text: str) -> str:
+    """With characters that are not printed, such as the escapes of a terminal, written out."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 class SqlError(SashError):

@@ -13,7 +13,7 @@ from sash.runtime.progress import Progress
 
 SHOWN = 3  # reasons that are told, the most frequent first
 # Reasons that differ only in the value, or in the place of a mistake, are one.
-ALIKE = ((r'^(column ".*?": ).*( is not an? [^"]*)$', r"\1…\2"), (r" at character \d+$", ""), (r"^\d+ values", "… values"))
+ALIKE = ((r'(?s)^(column ".*?": ).*( is not an? [^"]*)$', r"\1…\2"), (r" at character \d+$", ""), (r"^\d+ values", "… values"))
 
 Failure = tuple[str, int, Any]  # the reason, how often, and an example
 

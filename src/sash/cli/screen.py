@@ -9,11 +9,11 @@ from typing import TextIO
 
 import click
 
+from sash.errors import harmless
+
 
 def printable(text: str) -> str:
     """A text whose lines hold nothing that a terminal acts on: ESC is shown as \\x1b."""
-    from sash.database.display import harmless  # brings Arrow along, which `sash --help` does without
-
     return "\n".join(map(harmless, text.split("\n")))
 
 

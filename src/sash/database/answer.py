@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.database.display import ROWS, harmless, html_of, text_of
+from sash.database.display import ROWS, html_of, text_of
+from sash.errors import harmless
 from sash.plan.nodes import Order, Plan, Project, Top
 from sash.scalar.nodes import Column
 

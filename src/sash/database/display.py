@@ -12,6 +12,8 @@ from html import escape
 
 import pyarrow as pa
 
+from sash.errors import harmless
+
 ROWS = 20  # that are shown of a long table
 WIDTH = 40  # characters of a value
 LINE = 120  # characters of a line
@@ -90,11 +92,6 @@ def _cell(value: object, widest: int | None) -> Cell:
 
 def _cut(text: str, widest: int) -> str:
     return text if len(text) <= widest else text[: widest - 1] + "…"
-
-
-def harmless(text: str) -> str:
-    """With characters that are not printed, such as the escapes of a terminal, written out."""
-    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from sash.database.answer import Rows
-from sash.database.display import harmless, row_texts
-from sash.errors import SashError, choices
+from sash.database.display import row_texts
+from sash.errors import SashError, choices, harmless
 from sash.shell.connections import Connection
 from sash.shell.splitting import is_command, pieces
 

@@ -12,6 +12,7 @@ from sash.scalar.arrays import Mask, blank, list_ends, list_offsets
 from sash.schema import Field, Kind, Schema, Type
 
 LONGEST_LINE = 1 << 16  # bytes that are kept of a line that could not be read
+LONGEST_VALUE = 200  # characters of a value in a reason, which is shown on screens
 DEAD_SCHEMA = pa.schema([("reason", pa.string()), ("line", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 
 
@@ -83,6 +84,8 @@ def plain_value(value: object) -> object:
 
 def not_a(field: Field, value: object) -> str:
     shown = f'"{value}"' if type(value) is str else text_of(value)
+    if len(shown) > LONGEST_VALUE:
+        shown = f"{shown[:LONGEST_VALUE]}… ({len(shown):,} characters)"
     article = "an" if field.type.kind in (Kind.INT, Kind.ARRAY) else "a"
     return f'column "{field.name}": {printable(shown)} is not {article} {field.type}'
 
@@ -107,9 +110,12 @@ def letters_of(reasons: Mapping[int, str], records: Sequence[tuple[int, bytes]])
 
 
 def _shown(record: bytes) -> str:
+    return shortened(record[:LONGEST_LINE].decode("utf-8", "replace"), len(record))
+
+
+def shortened(text: str, size: int) -> str:
     """A file of garbage may be one line: of a very long one, the beginning tells enough."""
-    text = record[:LONGEST_LINE].decode("utf-8", "replace")
-    return text if len(record) <= LONGEST_LINE else f"{text}… ({len(record):,} bytes)"
+    return text if size <= LONGEST_LINE else f"{text[:LONGEST_LINE]}… ({size:,} bytes)"
 
 
 def dead_batch(letters: Sequence[Letter], file: str, rows_before: int = 0) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from sash.errors import SashError
 from sash.scalar.arrays import Mask, array_of, combined, nulls, numbers, truth
 from sash.scalar.cast import kind_of, ordinary, try_cast
 from sash.schema import BEGINNING, END, SECOND, Field, Kind, Schema
-from sash.sources.result import Letter, TextResult, Values, array_values, good_rows, plain_value, printable, text_of
+from sash.sources.result import Letter, TextResult, Values, array_values, good_rows, plain_value, printable, shortened, text_of
 from sash.sources.text import is_utf8, parse
 
 _NUMBERS = (Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL)
@@ -93,7 +93,8 @@ def rows_of(schema: Schema, columns: Sequence[Values]) -> TextResult:
 def _line(schema: Schema, columns: Sequence[Values], row: int) -> str:
     values = [plain_value(column.given[row]) for column in columns]
     parts = [f"{_as_json(name)}: {_as_json(value)}" for name, value in zip(schema.names, values, strict=True)]
-    return printable("{" + ", ".join(parts) + "}")
+    line = printable("{" + ", ".join(parts) + "}")
+    return shortened(line, len(line.encode()))
 
 
 def _as_json(value: object) -> str:

@@ -102,14 +102,18 @@ class GroupBySpec(UnarySpec):
         if has_extremes and not rows.all_leave:
             return self
         if self.keys and group_tables(self).is_sliding:
-            is_sliced = rows.without_slides is not None and pays(slice_width(rows.without_slides[2]))
-            return (SlicedGroupBySpec if is_sliced else SlidingGroupBySpec)(rows, self.keys, self.calls, self.names)
+            if rows.without_slides is not None and pays(slice_width(rows.without_slides[2])):
+                return SlicedGroupBySpec(rows, self.keys, self.calls, self.names)
+            grouped = Grouped(rows, self.keys, self.calls).over_all_columns()  # it keeps no rows: to drop columns is in vain
+            return SlidingGroupBySpec(grouped.rows, grouped.keys, grouped.calls, self.names)
         return OrderedGroupBySpec(self.input, self.keys, self.calls, self.names, self.streams) if has_extremes else self
 
     def _youngest(self, rows: Spec) -> Spec:
         """DISTINCT over rows that carry their expiry need not see them leave."""
-        columns = tuple(Column(key, rows.schema.types[key], rows.schema.names[key]) for key in self.keys)
-        return DistinctSpec(ProjectSpec(rows, columns, self.names))
+        grouped = Grouped(rows, self.keys, ()).over_all_columns()
+        fields = grouped.rows.schema.fields
+        columns = tuple(Column(key, fields[key].type, fields[key].name) for key in grouped.keys)
+        return DistinctSpec(ProjectSpec(grouped.rows, columns, self.names))
 
     def begins_with(self, is_first_shard: bool) -> tuple[str, ...] | None:
         """Without GROUP BY there is always one row: on the first shard."""

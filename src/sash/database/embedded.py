@@ -393,8 +393,9 @@ class EmbeddedDatabase(Database):
             return
         if spec.is_table and host.job.asks_tables_for_time:
             self._tell_the_time(host)
-        for start in range(0, max(1, batch.num_rows), PUSH_ROWS):
-            piece = batch.slice(start, PUSH_ROWS)
+        count = batch.num_rows
+        for start in range(0, max(1, count), PUSH_ROWS):
+            piece = batch if count <= PUSH_ROWS else batch.slice(start, PUSH_ROWS)
             with self.turns.work():
                 host.take(spec.name, piece, dead if start == 0 else dead.slice(0, 0), self._arrival(spec, piece.num_rows))
             self._maybe_replan(piece.num_rows)

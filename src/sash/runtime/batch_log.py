@@ -73,10 +73,9 @@ class BatchLog:
 
     def _put(self, batch: pa.RecordBatch, first: int, level: int, size: int | None = None) -> None:
         size = int(batch.nbytes) if size is None else size
-        level = LEVELS if size >= LARGE else level
-        piece = Piece(batch, first, first + int(batch.num_rows), size + _overhead(batch), level)
-        self._pieces.append(piece)
-        self.bytes += piece.bytes
+        level, bytes_ = LEVELS if size >= LARGE else level, size + _overhead(batch)
+        self._pieces.append(Piece(batch, first, first + int(batch.num_rows), bytes_, level))
+        self.bytes += bytes_
 
     def _merge(self) -> None:
         while self._ends_in_equals():

@@ -51,6 +51,7 @@ class ChangeLog(BatchLog):
         self._history = history
         self._newest = BEGINNING
         self._references: list[weakref.ref[Reader]] = []  # a WeakSet takes longer to walk than a small step
+        self._has_impatient = False  # whether there ever was a reader that takes the answer instead of what it has missed
         self._add_up, self._added = add_up, 0  # the number of the first change that is not in the answer
 
     def begin(self, instant: int) -> None:
@@ -90,6 +91,7 @@ class ChangeLog(BatchLog):
         """One who reads what comes from now on, or from an instant on since which all is kept."""
         reader = Reader(self.count if since is None else self._first_at(since), queue, slow)
         self._references.append(weakref.ref(reader, self._references.remove))
+        self._has_impatient |= slow is Slow.SNAPSHOT
         return reader
 
     @property
@@ -172,7 +174,7 @@ class ChangeLog(BatchLog):
             self._added = piece.end
 
     def _drop(self) -> None:
-        for reader in self._readers if self._references else ():
+        for reader in self._readers if self._has_impatient else ():
             if reader.slow is Slow.SNAPSHOT and self._is_full(reader):
                 reader.has_missed, reader.position = True, self.count
         if not self._pieces or self._is_kept(self._pieces[0]):

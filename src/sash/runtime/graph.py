@@ -336,8 +336,12 @@ class Graph:
 
     def _results(self, feeds: Mapping[PortSpec, Feed], clock: Callable[[Node], int]) -> Results:
         """What sinks gave since somebody asked, each with its clock: in the middle of a step they are at different instants."""
-        results = Results(self, feeds)
-        results.update((node.spec, Feed(delta, clock(node))) for node, delta in self._take_given())
+        results, given = Results(self, feeds), self._given
+        if len(given) == 1:
+            node, delta = given.pop()
+            results[node.spec] = Feed(delta, clock(node))
+        elif given:
+            results.update((node.spec, Feed(delta, clock(node))) for node, delta in self._take_given())
         return results
 
     def _take_given(self) -> Iterator[tuple[Node, Delta]]:
@@ -354,6 +358,8 @@ class Graph:
         return Feed(node.output.nothing, self._clock(node))
 
     def _clock(self, node: Node) -> int:
+        if len(node.ports) == 1:
+            return self._cycle.nodes[node.ports[0]].output.clock
         return min([self._cycle.nodes[port].output.clock for port in node.ports])
 
     def _add(self, spec: Spec) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sash.deltas import Delta, Int64s, Layout
+from sash.deltas import Delta, Int64s, Layout, forever
 from sash.kernels.border import spread_changes
 from sash.kernels.counting import count_units
 from sash.operators.net_changes import repeat
@@ -58,6 +58,7 @@ class ChangeWriter:
         self.schema = changes_schema(schema)
         self._layout, self._interner = layout, interner
         self._strings = string_lanes(layout)
+        self.num_columns = len(self.schema)
         self._is_plain = all(type_.kind in PLAIN for type_ in layout.schema.types) and schema.types == layout.schema.types
         self._page: Page | None = None
 
@@ -105,7 +106,7 @@ class LaneChanges:
 
     @property
     def num_columns(self) -> int:
-        return len(self.writer.schema)
+        return self.writer.num_columns
 
     def slice(self, start: int) -> LaneChanges:
         """From a place on."""
@@ -126,12 +127,16 @@ class LaneChanges:
 
 def joined(parts: Sequence[LaneChanges]) -> LaneChanges:
     """One after the other, all of one view."""
-    units = Delta.concatenate([part.units for part in parts], parts[0].units.rows.shape[1])
-    return LaneChanges(units, parts[0].writer, sum(part.nbytes for part in parts))
+    units = [part.units for part in parts]
+    rows, ts = np.concatenate([one.rows for one in units]), np.concatenate([one.ts for one in units])
+    whole = Delta(rows, ts, forever(len(ts)), np.concatenate([one.weight for one in units]))
+    return LaneChanges(whole, parts[0].writer, sum([part.nbytes for part in parts]))
 
 
 def owned(delta: Delta) -> Delta:
     """Changes that can be kept: in memory of their own, and not as a small part of what a step needed."""
+    if delta.rows.base is None and delta.ts.base is None and delta.weight.base is None:
+        return delta
     return Delta(_owned(delta.rows), _owned(delta.ts), delta.expiry, _owned(delta.weight))
 
 

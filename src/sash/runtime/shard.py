@@ -245,7 +245,8 @@ class Shard:
 
     def _show(self, results: Results, out: Outcome, is_end: bool) -> None:
         """What a step made of the views: of those that it changed, and of those that hold something back."""
-        for spec in [*results, *(spec for spec in self._holding if spec not in results)]:
+        holding = [spec for spec in self._holding if spec not in results] if self._holding else []
+        for spec in [*results, *holding]:
             view = self._views.get(spec)
             if view is None:
                 continue  # it is for others

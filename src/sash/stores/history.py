@@ -34,6 +34,7 @@ class History:
         self._ts = scope.array("ts", FIRST_ROOM)
         self._looked_at = scope.array("looked at", 1)  # how many there were when they were last looked through
         self._count = int(self._registers[COUNT])
+        self._many = _many(int(self._looked_at[0]))  # more than so many are looked through again
         self._bundle = Bundle(Remembered, self._registers, self._rows, self._ts)
         lanes = string_lanes(layout)
         interner.hold(lambda: (self._all()[0], lanes))
@@ -66,8 +67,7 @@ class History:
     @property
     def has_grown(self) -> bool:
         """Whether it is time to look which rows may go: so that a row is looked for a few times at most."""
-        before: int = self._looked_at.item()
-        return self._count > before + (before >> 3) + FIRST_ROOM
+        return self._count > self._many
 
     def forget(self, before: int, rows: int) -> None:
         """Rows before an instant go, but for the last so many."""
@@ -81,6 +81,7 @@ class History:
         if not self._registers[COUNT]:
             self._registers[HEAD] = 0
         self._looked_at[0] = self._count = int(self._registers[COUNT])
+        self._many = _many(self._count)
 
     def delta(self) -> Delta:
         """All that is here, as insertions."""
@@ -103,6 +104,11 @@ class History:
             room = max(2 * len(self._ts), head + count + extra)
             self._rows, self._ts = self._scope.resize("rows", room), self._scope.resize("ts", room)
             self._bundle.replace(rows=self._rows, ts=self._ts)
+
+
+def _many(before: int) -> int:
+    """Rows that are not many more than there were."""
+    return before + (before >> 3) + FIRST_ROOM
 
 
 class KnownTable:

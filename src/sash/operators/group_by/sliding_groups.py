@@ -28,6 +28,7 @@ class SlidingGroups:
         self.lines = scope.array("lines", (FIRST_ROOM, tables.cells + width))
         self.table = scope.array("table", 2 * FIRST_ROOM)
         self.bundle = Bundle(kernel.SlidingState, self.registers, self.ring, self.table, self.lines)
+        self._spare = 0  # rows for which there is room in any case
 
     def __len__(self) -> int:
         """Live rows and groups."""
@@ -60,6 +61,12 @@ class SlidingGroups:
 
     def reserve(self, extra: int) -> None:
         """Make room for so many more rows, each with a group of its own."""
+        self._spare -= extra
+        if self._spare < 0:
+            self._make_room(extra)
+            self._spare = min(len(self.ring) - self.live_rows, len(self.lines) - self.live_groups) - extra - 1
+
+    def _make_room(self, extra: int) -> None:
         self._reserve_ring(self.live_rows + extra)
         groups = self.live_groups + extra + 1
         if groups > len(self.lines):

@@ -48,6 +48,9 @@ class SlidingSums(Operator):
         leaving = count_leaving(delta.expiry, now, self.groups.registers, self.groups.ring)
         out = Delta.room(2 * (len(delta.ts) + leaving), self.layout.width)
         count = self._slide(delta, now, out) if len(delta.ts) <= SLICE else self._slide_parts(delta, now, out)
+        if count == len(out.ts):
+            out.is_net = True
+            return out
         return Delta(out.rows[:count], out.ts[:count], out.expiry[:count], out.weight[:count], True)
 
     def shown(self) -> Int64s:

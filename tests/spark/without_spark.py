@@ -82,10 +82,10 @@ class Query:
 
     def __init__(self, host: PlayedHost, is_bounded: bool) -> None:
         self._host = host
-        text = to_text(host.steering.first, host._settings)
+        text = to_text(host.first_job, host._settings)
         self._settings = from_text(text)[1]
-        self._job, self._code = host.steering.first, dict(host._code)
-        self._newest = host.steering.newest
+        self._job, self._code = host.first_job, dict(host._code)
+        self._newest = host.steering.newest.on(self._job.shards)
         self._levels = self._newest.levels
         self._reader = SashReader(text)
         if is_bounded:

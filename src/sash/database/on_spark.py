@@ -274,10 +274,11 @@ class SparkDatabase(Database):
                 raise SashError("there is no materialized view to run", "execute CREATE MATERIALIZED VIEW … first")
             self._workers_are_good()
             spark = self._spark() if callable(self._spark) else self._spark
-            self._shards = self._shards or self._shards_on_record() or cores(spark)
+            wanted = self._shards
+            self._shards = self._shards_on_record() or wanted or cores(spark)  # for plans, which stay as they are
             job = self._fresh_job()
             frames = self._frames | self._loaded(spark, {stream.name for stream in job.streams})
-            known = {"frames": frames, "code": self.catalog.code, "early": self._early}
+            known = {"frames": frames, "code": self.catalog.code, "early": self._early, "shards": wanted}
             with reached(self._options["checkpoint"], self._options["output"]):
                 host = SparkHost(spark, job, self.base, **known, **self._options)  # type: ignore[arg-type]
             self._go_on_with(host, job)
@@ -291,7 +292,7 @@ class SparkDatabase(Database):
         return self._host
 
     def _shards_on_record(self) -> int | None:
-        """A checkpoint keeps the number of its shards, whatever machine goes on with it."""
+        """The number of shards that the plans of a checkpoint were made for."""
         place = self._options["checkpoint"]
         if place is None:
             return None

@@ -196,6 +196,14 @@ class Folder:
             return
 
 
+    @_in_reach
+    def remove(self) -> None:
+        """With all that is in it, if it is there."""
+        system, path = self._where
+        with suppress(FileNotFoundError):
+            system.delete_dir(path)
+
+
 def _check_name(name: str) -> None:
     """A name may come from a file that somebody else has written, and must not lead out of the folder."""
     if "/" in name or name in ("", ".", ".."):

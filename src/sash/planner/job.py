@@ -154,6 +154,18 @@ class Job:
         firsts = self.twins
         return tuple(view for view in self.views if view.name in firsts)
 
+    def on(self, shards: int) -> Job:
+        """The same on so many shards."""
+        if shards == self.shards:
+            return self
+        if shards not in self._elsewhere:
+            self._elsewhere[shards] = replace(self, shards=shards)
+        return self._elsewhere[shards]
+
+    @cached_property
+    def _elsewhere(self) -> dict[int, Job]:
+        return {}
+
     def only(self, *names: str) -> Job:
         """The part that some views need."""
         views = tuple(map(self.view, names))

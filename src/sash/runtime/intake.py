@@ -13,9 +13,11 @@ from sash.kernels.positions import is_ascending, span_of
 from sash.operators.lookback import Lookback
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.job import Port
+from sash.runtime.delta_columns import as_columns, from_columns
 from sash.runtime.graph import Feed
 from sash.runtime.packing import WEIGHT
 from sash.runtime.partitions import PARTITION
+from sash.runtime.remains import Remains
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Scope
@@ -109,6 +111,27 @@ class Intake:
             return Feed(self._history.delta(), clock)
         seed, self._seed = self._seed, Delta.empty(self._layout.width)
         return Feed(seed, clock)
+
+    def hand_over(self) -> Remains:
+        """All that is here, for other shards."""
+        known = self._table or self._history
+        past = Delta.empty(self._layout.width) if known is None else known.delta()
+        held = as_columns(self._held.peek(), self._held_layout, self._interner)
+        return Remains(held, as_columns(past, self._layout, self._interner), self.since, self.forgotten, self.begin)
+
+    def take_over(self, remains: Remains) -> None:
+        """What others have handed over."""
+        self._held.replace(self._merged(from_columns(remains.held, self._held_layout, self._interner)))
+        past = in_order(from_columns(remains.past, self._layout, self._interner))
+        if self._table is not None:
+            self._table.append(past)
+        if self._history is not None:
+            self._history.restore(past, remains.since, remains.forgotten)
+
+    @property
+    def begin(self) -> int | None:
+        """Of one that gives times to rows: the first."""
+        return None
 
     @property
     def since(self) -> int:

@@ -15,6 +15,7 @@ from sash.deltas import Delta, Int64s
 from sash.plan.streams import StreamSpec
 from sash.planner.job import Port
 from sash.runtime.intake import Intake
+from sash.runtime.remains import Remains
 from sash.runtime.stream_clock import StreamClock
 from sash.schema import BEGINNING
 from sash.stores.arena import Scope
@@ -42,6 +43,11 @@ class LatentIntake(Intake):
     @property
     def begin(self) -> int | None:
         return int(self._stamped[0]) if self._stamped[1] else None
+
+    def take_over(self, remains: Remains) -> None:
+        super().take_over(remains)
+        if remains.begin is not None:
+            self._stamped[:] = (remains.begin, 1)
 
     def stamp(self, clock: int) -> None:
         """Rows that have no time yet happen now; those that came before time began lie in the queue."""

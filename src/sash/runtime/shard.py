@@ -366,6 +366,20 @@ class Shard:
         since = self.complete_since(spec)
         return since is not None and since <= self._clocks.least
 
+    def remembers_all(self, spec: Spec, view: View) -> bool:
+        """Whether the rows that are remembered here make an operator of a view again as it is."""
+        if not self._job.remembers:
+            return False
+        now = self.now_of(view.spec)
+        since = complete_since(self._needs(spec), self._intakes, now)
+        return since is not None and since <= self.final_before(view.spec)
+
+    def learn_beginnings(self, other: Shard) -> None:
+        """When streams began for another shard of the same level."""
+        for name, clock in other._clocks.streams.items():
+            if clock.begin is not None:
+                self._clocks[name].took(clock.begin)
+
     def _needs(self, spec: Spec) -> Lookbacks:
         """What a spec looks at here; where all rows go to the first shard, the others have nothing to say."""
         return {port: reach for port, reach in lookbacks(spec).items() if port.key or self._shard == 0}

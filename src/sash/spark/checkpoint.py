@@ -1,6 +1,6 @@
 """The checkpoint folder of a job: whose it is, what has been asked of it, and whether it is finished.
 
-    job.json         whose checkpoint this is: another job, or another number of shards, is refused
+    job.json         whose checkpoint this is: another job is refused
     jobs/N           its versions, as views come and go
     tables/          changes of tables, and the rows of tables that were read later
     manifest/        see manifest.py
@@ -11,6 +11,7 @@
     epochs/N.json    the drivers that ran it, one after the other
     finished.json    the end of the input is on record: nothing can be added
     spark/           Spark's own checkpoint: offsets and commits
+    layout.json      over how many shards the state is spread, and in which folder it lies (`layout.py`)
     shards/L/S/      see store.py
 
 All but Spark's own are sealed (`sealed.py`).

@@ -63,6 +63,7 @@ from sash.spark.interrupts import noted_interrupts
 from sash.spark.job_changes import JobChanges
 from sash.spark.jobs import job_at, needs_another_query
 from sash.spark.lasting import LastingQuery
+from sash.spark.layout import read_layout
 from sash.spark.ledger import Ledger
 from sash.spark.listener import MetricsListener, OnMetrics
 from sash.spark.offsets import check_log, identity_of, newest_offset, offset_of, spark_folder
@@ -73,6 +74,7 @@ from sash.spark.planner import LOOK_EVERY, is_file_stream
 from sash.spark.reading import Readers, look_here
 from sash.spark.registration import register
 from sash.spark.remote import is_remote
+from sash.spark.resharding import Resharding
 from sash.spark.running_query import Controls, RunningQuery
 from sash.spark.sealed import SealedFolder
 from sash.spark.session_views import SessionViews, session_schema
@@ -107,12 +109,14 @@ class SparkHost:
         output: Path | str | None = None, batch_rows: int | None = None, flush: bool = True, until: int | None = None,
         on_progress: Callable[[Progress], None] | None = None, *, on_metrics: OnMetrics | None = None, observe: bool = False,
         frames: Mapping[str, DataFrame] | None = None, make_engine: MakeEngine = Shard, code: Code | None = None,
-        early: Sequence[tuple[str, pa.RecordBatch]] = (), history: HistoryLimit | None = None,
+        early: Sequence[tuple[str, pa.RecordBatch]] = (), history: HistoryLimit | None = None, shards: int | None = None,
     ) -> None:
+        """`shards` is what somebody asks for; the job is planned for the number that its checkpoint began with."""
         self.job = job
         self.progress = Progress()
         self._spark = spark
         self._frames = dict(frames or {})
+        self._shards = shards
         self._said = {stream.name: stream for stream in job.streams}  # in this session, of what may differ from what is on record
         self._flush = flush
         self._on_progress = on_progress
@@ -131,7 +135,7 @@ class SparkHost:
         self._tag = uuid4().hex[:8]
         self._settings = Settings(
             str(base), folder, target, self._arenas_in(NONE), frozenset(self._frames), batch_rows,
-            flush=flush and not self._frames, until=until,
+            flush=flush and not self._frames, until=until, layout=read_layout(folder),
         )
         self._between_batches = threading.RLock()  # held by a batch, or by who wants the state to stand still
         self._query: LastingQuery | None = None
@@ -589,6 +593,7 @@ class SparkHost:
         """Go on after the last batch that is committed; a later one will be answered again."""
         committed = self._committed
         check_log(self._settings.checkpoint, committed)
+        self._spread_anew(committed)
         self.progress = replace(self.progress, batch=committed)
         if self.versions.newest:
             self._number, self.job = self._job_of_next_batch()
@@ -596,6 +601,17 @@ class SparkHost:
         self.ledger.open(committed, self.job)
         self._answers.live, self._instants = {}, {}
         self._readers.forget()
+
+    def _spread_anew(self, committed: int) -> None:
+        """Over the number of shards that was asked for."""
+        settings, first, fence = self._settings, self.steering.first, self.ledger.fence
+        layout = Resharding(settings, first, dict(self._code), self.ledger, fence, committed).to(self._shards)
+        self._settings = replace(settings, layout=layout)
+
+    @property
+    def first_job(self) -> Job:
+        """The job that the checkpoint began with, as it runs."""
+        return self._settings.layout.of(self.steering.first)
 
     def _job_of_next_batch(self) -> tuple[int, Job]:
         """The version of the job that runs next, which need not be the newest."""
@@ -632,7 +648,8 @@ class SparkHost:
         """As the last batch told them, to this driver or to the one before."""
         if not self._instants and self._version != BEFORE_ALL:
             folder = self._settings.checkpoint
-            told = History(folder.child("shards", "1", "0"), partial(identity_of, folder)).answer(self._version)
+            first = self._settings.layout.folder(folder).child("1", "0")
+            told = History(first, partial(identity_of, folder)).answer(self._version)
             self._instants = told_instants(told or ())
         return self._instants.get(view.time, Instants())
 
@@ -690,13 +707,13 @@ class SparkHost:
         now = self._read_until = self._next_reads_until = time.time_ns() // 1000
         self._idle = IdleRule(self.job.streams, now, horizon(self.job))
         self._settings = replace(self._settings, kafka=kafka_streams(self.steering.first.streams, self._frames))
-        job, settings = self.steering.first, self._settings
+        job, settings = self.first_job, self._settings
         code = self._sent = dict(self._code)
         with configured(self._spark, settings.checkpoint):
             if self._homes is None and wants_homes(self._spark):
                 self._homes = Homes(self._spark, job.shards)
             packets = streaming(
-                self._spark, job, self.steering.newest, settings, self._frames,
+                self._spark, job, self.steering.newest.on(job.shards), settings, self._frames,
                 lambda level: stage(job, settings, level, self._make_engine, code), self._homes,
                 said=self._said, is_observed=self._is_observed,
             )
@@ -740,7 +757,7 @@ class SparkHost:
             self._tidying.before_batch(batch, self.job, self._answers.live)
             self._adopt(max((fact.get(JOB) or 0 for fact in facts), default=0), batch, facts)
             self._answers.take(self.job, told)
-            self._readers.take(batch, self.job, told, facts, self._settings.arenas)
+            self._readers.take(batch, self._settings.layout.of(self.job), told, facts, self._settings.arenas)
             self._instants = told_instants(told)
             now, rows = time.monotonic(), self.progress.rows
             self._watch.observe(told, facts, now - self._told)
@@ -837,8 +854,9 @@ class SparkHost:
         if version == BEFORE_ALL or self.is_finished or self.progress.is_end:
             return []
         # A shard that has to be made again for it goes through the versions of the job from the first one on.
-        first, settings, code = self.steering.first, self._settings, dict(self._code)
-        look = partial(look_here, self.job, first, settings, self._readers.arenas, self._make_engine, code, version)
+        first, settings, code = self.first_job, self._settings, dict(self._code)
+        job = self.job.on(first.shards)
+        look = partial(look_here, job, first, settings, self._readers.arenas, self._make_engine, code, version)
         return self._readers.ahead(version, name, look)
 
     @contextmanager

@@ -122,8 +122,8 @@ def newest_job(checkpoint: SealedFolder) -> int:
 
 
 def job_at(checkpoint: SealedFolder, number: int, first: Job, code: Code | None) -> Job:
-    """The job of a version; the first one is the caller's own."""
-    return read_job(checkpoint, number, code).job if number else first
+    """The job of a version, on as many shards as the first one has, which is the caller's own."""
+    return read_job(checkpoint, number, code).job.on(first.shards) if number else first
 
 
 def needs_another_query(before: Job, job: Job, frames: Collection[str], unsent: Collection[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from sash.planner.job import Job
 from sash.planner.read_plan import from_data, json_object
 from sash.planner.write_plan import to_data
 from sash.spark.kafka import KafkaStream
+from sash.spark.layout import Layout
 from sash.spark.sealed import SealedFolder
 
 BATCH_BYTES = 32 << 20  # of input a batch, all streams together
@@ -36,6 +37,7 @@ class Settings:
     snapshot_every: int = SNAPSHOT_EVERY
     retain: int = RETAIN
     epoch: int = 0  # of the driver (`epochs.py`)
+    layout: Layout = field(default_factory=Layout)  # of the state
     kafka: tuple[KafkaStream, ...] = ()  # of streams whose partitions are on record in every batch
 
 

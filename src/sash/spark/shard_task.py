@@ -10,6 +10,7 @@ All of it is a function of the packets, so whoever does it again writes the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -110,10 +111,25 @@ class ShardTask:
 
     def look(self, version: int, marked: Sequence[Packet]) -> list[Packet]:
         """What the shard would say after batch `version` of what is not yet final; neither state nor outputs change."""
+        with self._left_at(version) as arena:
+            return self._look(arena, marked)
+
+    @contextmanager
+    def after(self, version: int) -> Iterator[tuple[Engine, Arena]]:
+        """The engine as it is after batch `version`, and a copy of its state, which is gone afterwards."""
+        with self._left_at(version) as arena:
+            try:
+                yield self._engine(arena), arena
+            finally:
+                arena.close()
+
+    @contextmanager
+    def _left_at(self, version: int) -> Iterator[Arena]:
+        """A copy of the state after a batch."""
         with held(self.settings.arenas, self.level, self.shard) as arena_file:
             if not arena_file.is_whole or arena_file.meta.version != version:
                 self._rebuild(arena_file, version)
-            return self._look(arena_file.peek(), marked)
+            yield arena_file.peek()
 
     def _look(self, fork: Arena, marked: Sequence[Packet]) -> list[Packet]:
         try:
@@ -126,7 +142,7 @@ class ShardTask:
 
     @property
     def _history(self) -> History:
-        folder = self.settings.checkpoint.child("shards", str(self.level), str(self.shard))
+        folder = self.settings.layout.folder(self.settings.checkpoint).child(str(self.level), str(self.shard))
         return History(folder, partial(identity_of, self.settings.checkpoint))
 
     def _advance(

@@ -142,6 +142,13 @@ class Arena:
     def has(self, name: str) -> bool:
         return name in self._entries
 
+    def copy(self, other: Arena, scope: str) -> None:
+        """The arrays of an outermost scope of another arena, as they are there."""
+        for name in other._scopes.get(scope, {}):
+            entry = other._entries[name]
+            theirs = other.array(name, entry.shape)
+            self.array(name, entry.shape, theirs.dtype.type)[...] = theirs
+
     def resize(self, name: str, length: int) -> Array:
         """The array with another first dimension, its rows kept, new ones zero."""
         old, entry = self._arrays[name], self._entries[name]

@@ -56,6 +56,12 @@ class History:
         """Nothing before this instant will ever be here."""
         self._registers[SINCE] = max(self.since, since)
 
+    def restore(self, delta: Delta, since: int, forgotten: int) -> None:
+        """What another one had that is no more."""
+        self.begin(since)
+        self._registers[FORGOTTEN] = forgotten
+        self.append(delta)
+
     def append(self, delta: Delta) -> None:
         count = len(delta.ts)
         if count:

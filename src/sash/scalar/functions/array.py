@@ -7,11 +7,25 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.scalar.arrays import LONGEST, Mask, array_of, blank, combined, list_ends, list_offsets, nulls, numbers, per_group, truth
+from sash.scalar.arrays import (
+    LONGEST,
+    Mask,
+    array_of,
+    blank,
+    combined,
+    list_ends,
+    list_offsets,
+    nulls,
+    numbers,
+    per_group,
+    per_value,
+    truth,
+)
 from sash.scalar.coercion import Arguments, Mismatch, cast, comparable, implicit, unify, untyped
 from sash.scalar.frame import Frame
 from sash.scalar.functions.comparison import equal
 from sash.scalar.functions.function import Function, Rule, fixed, parameterized, plain
+from sash.scalar.functions.patterns import characters
 from sash.scalar.nodes import Call, Expression
 from sash.schema import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, Kind, Type
 from sash.schema import array as array_type
@@ -242,12 +256,15 @@ def _repeat_rule(arguments: Arguments) -> tuple[Arguments, Type]:
     return (arguments[0], implicit(arguments[1], INT)), array_type(arguments[0].type)
 
 
-def _split(text: pa.Array, pattern: str) -> pa.Array:
-    return pc.split_pattern_regex(text, pattern)
-
-
 def _split_plain(texts: pa.Array, separators: pa.Array) -> pa.Array:
-    return per_group([texts], [separators], lambda text, found: pc.split_pattern(text, found), pa.list_(pa.string()))
+    return per_group([texts], [separators], _split_by, pa.list_(pa.string()))
+
+
+def _split_by(text: pa.Array, separator: str) -> pa.Array:
+    """An empty separator stands between all characters."""
+    if separator:
+        return pc.split_pattern(text, separator)
+    return per_value(text, characters, pa.list_(pa.string()))
 
 
 def _series_rule(arguments: Arguments) -> tuple[Arguments, Type]:
@@ -305,7 +322,6 @@ FUNCTIONS = (
     Function(("array_slice", "list_slice"), "an array, its first and its last place", of_array(None, INT, INT), plain(_between)),
     Function(("flatten",), "an array of arrays", _flatten_rule, plain(_flatten)),
     Function(("array_repeat",), "a value and a count", _repeat_rule, _repeat),
-    Function(("split",), "a text and a pattern", fixed(array_type(STRING), STRING, STRING), parameterized(_split)),
     Function(
         ("string_to_array", "string_split", "str_split"), "a text and a separator", fixed(array_type(STRING), STRING, STRING),
         plain(_split_plain),

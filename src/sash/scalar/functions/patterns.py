@@ -20,8 +20,10 @@ from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, Rule, constant, fixed
 from sash.scalar.nodes import Call, Literal
 from sash.schema import BOOLEAN, INT, STRING, Type
+from sash.schema import array as array_type
 
 Kernel = Callable[..., pa.Array]
+_TEXTS = pa.list_(pa.string())
 
 
 class BadPattern(Exception):
@@ -126,6 +128,38 @@ def _regexp_count(text: pa.Array, pattern: str) -> pa.Array:
         return _in_python(text, pattern, lambda regex, value: len(regex.findall(value)), pa.int32())
 
 
+def _split(text: pa.Array, pattern: str) -> pa.Array:
+    """What is between the matches. Arrow never comes to an end where one is empty, so Python looks for those."""
+    if not pattern:
+        return per_value(text, characters, _TEXTS)
+    try:
+        if _is_never_empty(pattern):
+            return pc.split_pattern_regex(text, pattern)
+    except pa.ArrowInvalid:
+        pass
+    return _in_python(text, pattern, _between_matches, _TEXTS)
+
+
+def _is_never_empty(pattern: str) -> bool:
+    """Whether all that it matches has a character. Of what needs none, all but borders of words hold in the empty text."""
+    return not re.search(r"\\[bB]", pattern) and not pc.match_substring_regex(pa.scalar(""), pattern).as_py()
+
+
+def _between_matches(regex: re.Pattern[str], value: str) -> list[str]:
+    """As in Java, nothing is split off by an empty match at the beginning."""
+    parts, end = list[str](), 0
+    for match in regex.finditer(value):
+        if match.end() > 0:
+            parts.append(value[end : match.start()])
+            end = match.end()
+    return [*parts, value[end:]]
+
+
+def characters(text: str) -> list[str]:
+    """What an empty separator stands between."""
+    return list(text) or [""]
+
+
 def _in_python(
     text: pa.Array, pattern: str, function: Callable[[re.Pattern[str], str], object], type_: pa.DataType
 ) -> pa.Array:
@@ -195,4 +229,5 @@ FUNCTIONS = (
         fixed(STRING, STRING, STRING, INT, optional=1),
     ),
     _pattern("regexp_count", _REGEX, _regexp_count, fixed(INT, STRING, STRING)),
+    _pattern("split", "a text and a pattern", _split, fixed(array_type(STRING), STRING, STRING)),
 )

@@ -21,6 +21,7 @@ from sash.database.queries import Queries
 from sash.operators.operator import Operator
 from sash.operators.shared_groups.operator import SharedGroups
 from sash.operators.shared_join.operator import SharedJoin
+from sash.operators.shared_order.operator import SharedOrder
 from sash.plan.statistics import NOTHING_KNOWN
 from sash.planner.job import Job
 from sash.planner.placement import Expiry
@@ -211,10 +212,10 @@ class Running:
 
 
 def windows_of(operator: Operator | None) -> int:
-    """How many windows an operator runs together."""
+    """How many windows, or sets of figures, an operator runs together."""
     if isinstance(operator, SharedJoin):
         return len(operator._taps) if operator._together is not None else 0
-    return len(operator._taps) if isinstance(operator, SharedGroups) else 0
+    return len(operator._taps) if isinstance(operator, SharedGroups | SharedOrder) else 0
 
 
 def check(story: Story, alone_by: Expiry = Expiry.AUTO, *, most: int = 100, pieces: int | None = None) -> int:

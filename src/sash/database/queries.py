@@ -12,6 +12,7 @@ import pyarrow as pa
 from sash.database.view_templates import Bind, ViewTemplates
 from sash.operators.shared_groups.spec import SharedGroupsSpec
 from sash.operators.shared_join.spec import SharedJoinSpec
+from sash.operators.shared_order.spec import SharedOrderSpec
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.plan.nodes import Plan
 from sash.plan.rewrite import read_since
@@ -23,6 +24,7 @@ from sash.planner.placement import Expiry
 from sash.sql.catalog import Catalog, ViewDefinition
 
 _CREATE = re.compile(r"\s*CREATE\s+MATERIALIZED\s+VIEW\s+([A-Za-z_]\w*)\s+AS\s+(.*?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
+Shared = SharedJoinSpec | SharedGroupsSpec | SharedOrderSpec  # operators that do the work of many
 FEW = 5  # names that are told one by one
 
 
@@ -130,17 +132,17 @@ class Queries:
         for part in running_parts(running):
             others = self.sharers(part, name)
             if others:
-                title = self._summary(part) if isinstance(part, SharedJoinSpec | SharedGroupsSpec) else part.title
+                title = self._summary(part) if isinstance(part, Shared) else part.title
                 lines.append(f"{title}  with: {_few(others)}")
         return "\n".join(["shared", *lines]) if lines else ""
 
-    def _summary(self, shared: SharedJoinSpec | SharedGroupsSpec) -> str:
-        """How many windows run in a join, or over the same groups, and for how many queries."""
+    def _summary(self, shared: Shared) -> str:
+        """How many windows run in a join, or over the same groups, or sets of figures over an order, and for how many queries."""
         users = self._users[shared]
         taps = {part: None for name in users for part in parts(self.views[name].spec) if part.shared is shared}
         return shared.summary(taps, len(users))
 
-    def _summaries(self, name: str, kind: type[SharedJoinSpec] | type[SharedGroupsSpec]) -> str:
+    def _summaries(self, name: str, kind: type[Shared]) -> str:
         found = [part for part in running_parts(self.views[name].spec) if isinstance(part, kind)]
         return "; ".join(self._summary(part) for part in found if self.sharers(part, name))
 
@@ -163,6 +165,7 @@ class Queries:
                 "shared_with": pa.array([_few(sorted(shared[name])) for name in names], pa.string()),
                 "shared_joins": pa.array([self._summaries(name, SharedJoinSpec) for name in names], pa.string()),
                 "shared_groups": pa.array([self._summaries(name, SharedGroupsSpec) for name in names], pa.string()),
+                "shared_orders": pa.array([self._summaries(name, SharedOrderSpec) for name in names], pa.string()),
                 "query": pa.array([_text(catalog, name) for name in names], pa.string()),
             }
         )

@@ -13,24 +13,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sash.deltas import Delta, Layout
+from sash.deltas import Delta
 from sash.kernels.bundles import Bundle
+from sash.operators.group_by.beginnings import ALWAYS, due, from_beginning
 from sash.operators.group_by.groups import Groups
 from sash.operators.group_by.kernels.groups import Grouping, group_rows
-from sash.operators.group_by.kernels.registers import BEGUN, LAST, TOUCHED_GROUP
+from sash.operators.group_by.kernels.registers import LAST, TOUCHED_GROUP
 from sash.operators.group_by.new_texts import NewTexts
 from sash.operators.group_by.opcodes import CALL_LANE
 from sash.operators.group_by.tables import group_tables
 from sash.operators.group_by.user_calls import UserCall
 from sash.operators.operator import Operator, OperatorContext
 from sash.plan.aggregates import Function
-from sash.schema import BEGINNING, FOREVER
+from sash.schema import FOREVER
 from sash.stores.lanes import string_lanes
 
 if TYPE_CHECKING:
     from sash.operators.group_by.spec import GroupBySpec
-
-ALWAYS = -(2**63)
 
 
 class GroupBy(Operator):
@@ -62,16 +61,12 @@ class GroupBy(Operator):
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
         shown_from = ALWAYS
-        if not self.spec.keys and not self.groups.registers[BEGUN]:
-            shown_from = FOREVER
-            if begin is not None and begin < now:
-                shown_from = begin
-                delta = _with_beginning(delta, begin, self.spec.input.layout)
-                self.groups.registers[BEGUN] = 1
+        if not self.spec.keys:
+            delta, shown_from = from_beginning(delta, now, begin, self.groups.registers, self.spec.input.layout)
         return self._changes(delta, shown_from) if len(delta) else self.nothing
 
     def due(self) -> int:
-        return FOREVER if self.spec.keys or self.groups.registers[BEGUN] else BEGINNING
+        return FOREVER if self.spec.keys else due(self.groups.registers)
 
     def _changes(self, delta: Delta, shown_from: int) -> Delta:
         out = Delta.room(2 * len(delta), self.layout.width)
@@ -92,13 +87,3 @@ class GroupBy(Operator):
                 return changes if self.spec.keys or self._users else replace(changes, is_net=True)
             if not groups.grow():
                 texts.grow()
-
-
-def _with_beginning(delta: Delta, begin: int, layout: Layout) -> Delta:
-    """A row of NULLs and no weight at the beginning: it changes nothing, but the one group is there."""
-    row = np.zeros((1, layout.width), np.int64)
-    row[0, layout.values :] = -1
-    stamp = np.array([begin], np.int64)
-    nothing = Delta(row, stamp, np.array([FOREVER], np.int64), np.zeros(1, np.int64))
-    before, after = delta.split(begin)
-    return Delta.concatenate([before, nothing, after], layout.width)

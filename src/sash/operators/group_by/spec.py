@@ -14,6 +14,7 @@ from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.project.spec import ProjectSpec
 from sash.operators.shared_groups.spec import Grouped, SharedGroupsSpec, pays, slice_width
+from sash.operators.shared_order.spec import SharedOrderSpec, ordered_column
 from sash.operators.spec import Spec, UnarySpec, parts
 from sash.plan.aggregates import AggregateCall, Kept
 from sash.plan.expression_text import duration_text
@@ -71,6 +72,8 @@ class GroupBySpec(UnarySpec):
         return can_subtract and self.input.expiring is not None and not any(part.makes_pairs for part in parts(self.input))
 
     def suited(self) -> Spec:
+        if ordered_column(self.calls) is not None:
+            return RankedGroupBySpec(self.input, self.keys, self.calls, self.names, self.streams)
         rows = self.input.expiring
         if rows is None:
             return self
@@ -227,6 +230,39 @@ class SlicedGroupBySpec(SlidingGroupBySpec):
         groups = min(output.rows, rows.estimate.rate * slice_width(slide) / SECOND)
         parts_a_second = groups * SECOND / slice_width(slide)
         return Cost((rows.estimate.rate + 2 * parts_a_second) * GROUP, parts_a_second * (size + slide) / SECOND)
+
+    def build(self, context: OperatorContext) -> Operator:
+        from sash.operators.many_outputs import Tap
+
+        return Tap(self.layout)
+
+
+@dataclass(frozen=True)
+class RankedGroupBySpec(GroupBySpec):
+    """Groups that are asked for percentiles of one column, and nothing else that its order does not tell: a tap of that order."""
+
+    @property
+    def keeps(self) -> str:
+        column = self.shared.schema.names[-1]
+        return f"one line per group; with others, the values of {column} in order"
+
+    @property
+    def inputs(self) -> tuple[Spec, ...]:
+        return (self.shared,)
+
+    @property
+    def made_of(self) -> tuple[Spec, ...]:
+        return (self.input,)
+
+    @cached_property
+    def shared(self) -> SharedOrderSpec:
+        column = ordered_column(self.calls)
+        assert column is not None, "it is planned where there is one"
+        return SharedOrderSpec(self.input, self.keys, column, self.streams)
+
+    def begins_with(self, is_first_shard: bool) -> tuple[str, ...] | None:
+        """What it shows comes from the order, which begins so."""
+        return None
 
     def build(self, context: OperatorContext) -> Operator:
         from sash.operators.many_outputs import Tap

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -54,7 +54,8 @@ class GroupTables:
     @property
     def _has_long_numbers(self) -> bool:
         """Whether there is more to work out than sums and their quotients; few queries have that, and there may be thousands."""
-        return bool(np.isin(self.calls[:, words.CALL_KIND], (words.STATISTIC, words.CONTINUOUS)).any())
+        is_for_others = not len(self.calls) and len(self.sets) > 0
+        return is_for_others or bool(np.isin(self.calls[:, words.CALL_KIND], (words.STATISTIC, words.CONTINUOUS)).any())
 
     @property
     def has_pairs(self) -> bool:
@@ -85,6 +86,17 @@ def key_tables(input_: Layout, output: Layout, keys: Sequence[int]) -> GroupTabl
     lines = _table(_key_lines(input_, output, keys), words.KEY_COLUMNS)
     separators = np.zeros(0, np.uint8)
     return GroupTables(lines, _key_bits(output, len(keys)), feeds, calls, sets, separators, words.FIRST_CELL, 0)
+
+
+def value_tables(input_: Layout, output: Layout, keys: Sequence[int], column: int) -> GroupTables:
+    """Of groups that keep the values of a column in order, for others to make something of."""
+    type_, cell = input_.schema.types[column], words.FIRST_CELL
+    set_ = [words.RANKED, _order(type_), 0, cell, 0, words.NOTHING_BESIDE]
+    feed = [words.FEED_VALUE, input_.lanes[column], *input_.mask(column), cell, 0, type_.lanes, -1, 0, 0, 0, 0]
+    return replace(
+        key_tables(input_, output, keys), feeds=_table([feed], words.FEED_COLUMNS), sets=_table([set_], words.SET_COLUMNS),
+        cells=cell + words.SET_CELLS[words.RANKED],
+    )
 
 
 class _TableBuilder:
@@ -133,7 +145,7 @@ class _TableBuilder:
         is_descending = call.function is Function.PERCENTILE_DISC_DESC
         kind = words.DISCRETE if is_descending or call.function is Function.PERCENTILE_DISC else words.CONTINUOUS
         at = self._set(words.RANKED, column, type_, is_distinct=call.is_distinct)
-        return kind, *at, [*_fraction(call), int(is_descending), type_.scale]
+        return kind, *at, [*fraction_of(call), int(is_descending), type_.scale]
 
     def text(self, call: AggregateCall, column: int, type_: Type) -> Made:
         return words.TEXT, *self._text(call, column, type_)
@@ -272,7 +284,7 @@ def _decimal_bounds(call: AggregateCall, type_: Type) -> list[int]:
     return [10 ** (call.type.scale - type_.scale), _signed(bound), bound >> 64]
 
 
-def _fraction(call: AggregateCall) -> tuple[int, int]:
+def fraction_of(call: AggregateCall) -> tuple[int, int]:
     """As it is written: 0.1 is one tenth, not the double next to it."""
     fraction = Fraction(1, 2) if call.function is Function.MEDIAN else Fraction(str(call.parameter))
     return fraction.limit_denominator(FINEST_FRACTION).as_integer_ratio()

@@ -154,20 +154,20 @@ def group_rows(
                 break
         if row == len(ts) or registers[LIVE_GROUPS] >= room or registers[LIVE_NODES] > node_room:
             break
-        _look_ahead(tags, row, state.table, cells, state.lines)
+        look_ahead(tags, row, state.table, cells, state.lines)
         if row + NEXT < len(tags):
             ask_deques(state.table[tags[row + NEXT] & len(state.table) - 1] & HALF, facts.sets, cells, state.nodes)
-        group = _find_group(rows, row, tags[row], facts, state)
+        group = find_group(rows, row, tags[row], facts, state)
         if cells[group, LINK] == 0:
             cells[group, LINK] = registers[TOUCHED_GROUP]
             registers[TOUCHED_GROUP] = group
-        _feed(rows, row, weight[row], group, facts, state, strings)
+        feed_row(rows, row, weight[row], group, facts, state, strings)
         row += 1
     return row, at
 
 
 @inlined
-def _find_group(rows: Int64s, row: int, tag: int, facts: GroupFacts, state: GroupState) -> int:
+def find_group(rows: Int64s, row: int, tag: int, facts: GroupFacts, state: GroupState) -> int:
     """The group of a row, a new one if need be."""
     table, lines, key = state.table, state.lines, facts.key
     _read_key(rows, row, facts.keys, facts.key_bits, key, lines.shape[1])
@@ -216,7 +216,7 @@ def tag_rows_by_key(rows: Int64s, facts: GroupFacts, tags: Int64s) -> None:
 
 
 @inlined
-def _look_ahead(tags: Int64s, row: int, table: Int64s, cells: Int64s, lines: Int64s) -> None:
+def look_ahead(tags: Int64s, row: int, table: Int64s, cells: Int64s, lines: Int64s) -> None:
     """Ask for what later rows will need: soon a group, later a slot of the table."""
     last = len(table) - 1
     if row + FAR < len(tags):
@@ -250,7 +250,7 @@ def _new_group(registers: Int64s, cells: Int64s) -> int:
 
 
 @inlined
-def _feed(
+def feed_row(
     rows: Int64s, row: int, weight: int, group: int, facts: GroupFacts, state: GroupState, strings: Strings
 ) -> None:
     """Add what a row has to the cells and sets of its group."""
@@ -309,7 +309,7 @@ def _show(group: int, facts: GroupFacts, state: GroupState, out_rows: Int64s, ou
             out_rows[at, lane] = lines[group, lane]
         out_weight[at] = -1
     if cells[group, ROWS] == 0 and key_lanes:
-        _forget_group(group, state.registers, state.table, cells, lines)
+        forget_group(group, state.registers, state.table, cells, lines)
         return at + shown
     new = at + shown
     for lane in range(key_lanes):
@@ -332,7 +332,7 @@ def _show(group: int, facts: GroupFacts, state: GroupState, out_rows: Int64s, ou
 
 
 @kernel
-def _forget_group(group: int, registers: Int64s, table: Int64s, cells: Int64s, lines: Int64s) -> None:
+def forget_group(group: int, registers: Int64s, table: Int64s, cells: Int64s, lines: Int64s) -> None:
     remove_entry(table, cells[group, TAG], group)
     for cell in range(cells.shape[1]):
         cells[group, cell] = 0

@@ -41,9 +41,15 @@ _LIMBS = 5  # where the limbs of a sum of doubles lie in them
 def discrete(nodes: Int64s, root: int, calls: Int64s, call: int, sets: Int64s) -> tuple[int, int]:
     """The lanes of the first value up to which, or down to which, at least the fraction of all rows lies."""
     numerator, denominator = calls[call, CALL_NUMERATOR], calls[call, CALL_DENOMINATOR]
-    rows = max((numerator * nodes[root, SUM] + denominator - 1) // denominator, 1)
-    rank = nodes[root, SUM] - rows if calls[call, CALL_IS_DESCENDING] else rows - 1
+    rank = rank_of_fraction(numerator, denominator, calls[call, CALL_IS_DESCENDING], nodes[root, SUM])
     return value_of(nodes, find_rank(nodes, root, rank), sets)
+
+
+@inlined
+def rank_of_fraction(numerator: int, denominator: int, is_descending: int, count: int) -> int:
+    """Of the first of so many rows, in their order or against it, up to which at least the fraction lies."""
+    rows = max((numerator * count + denominator - 1) // denominator, 1)
+    return count - rows if is_descending else rows - 1
 
 
 @kernel
@@ -59,16 +65,26 @@ def continuous(
     else:
         node = find_rank(nodes, root, rank)
         after = node
+    scale, set_ = calls[call, CALL_SCALE], calls[call, CALL_PART]
+    return between_nodes(nodes, node, after, rest, denominator, scale, sets, set_, spare, limbs)
+
+
+@kernel
+def between_nodes(
+    nodes: Int64s, node: int, after: int, rest: int, denominator: int, scale: int, sets: Int64s, set_: int, spare: Int64s,
+    limbs: Int64s,
+) -> int:
+    """The bits of the double that lies so far from one value to another."""
     low, high = value_of(nodes, node, sets)
     next_low, next_high = value_of(nodes, after, sets) if after != node else (low, high)
-    if sets[calls[call, CALL_PART], SET_ORDER] == BY_DOUBLE:
+    if sets[set_, SET_ORDER] == BY_DOUBLE:
         return _between_doubles(low, next_low, rest, denominator, spare, limbs)
     for cell in range(3):
         spare[0, cell] = 0
     add_exact(spare, 0, 0, low, high, denominator - rest)
     add_exact(spare, 0, 0, next_low, next_high, rest)
     is_negative = take_exact(spare, 0, 0, limbs)
-    bits = ratio_to_double(limbs, 0, EXACT_LIMBS, 0, denominator, 1, calls[call, CALL_SCALE], False)
+    bits = ratio_to_double(limbs, 0, EXACT_LIMBS, 0, denominator, 1, scale, False)
     return bits | SIGN if is_negative else bits
 
 

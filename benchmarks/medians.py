@@ -1,8 +1,8 @@
 """Fifty medians and percentiles of one column over one window, against one of them: in one view, and each in a view of its own.
 
 Both engines read the same rows, 10,000 a second in pushes of 1,000, over a window of five seconds, in turns; CPU time of a push.
-At every row, each push makes a thousand instants at which every figure may change; with SLIDE ten. One view keeps the column in
-order once for all of its calls; views keep it each for itself.
+At every row, each push makes a thousand instants at which every figure may change; with SLIDE ten. The column is in order once
+for all figures, whether one view asks for them or many.
 """
 
 from __future__ import annotations

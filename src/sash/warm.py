@@ -73,6 +73,7 @@ QUERIES = (
     "SELECT e FROM (SELECT ARRAY_AGG(v) AS l FROM a [RANGE 2 SECONDS]), UNNEST(l) AS u(e)",
     "SELECT x FROM a [RANGE 2 SECONDS] WHERE x > 0.25",
     "SELECT k, COUNT(*) AS n, AVG(v) AS s, MIN(v) AS lo FROM a [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k",
+    "SELECT k, COUNT(*) AS n, MEDIAN(x) AS m, MIN(x) AS lo FROM a [RANGE 2 SECONDS] GROUP BY k",
 )
 OTHER_WAYS: tuple[ExpiryName, ...] = ("time-message", "piggyback", "input-triggered", "negative", "direct")  # to let rows leave
 MANY = 3_000  # rows of one push: kernels that nobody needs for a few
@@ -149,13 +150,15 @@ def play_filters() -> None:
         db.push("a", [(second, "ann", second, 0.5, "1.25")])
 
 
-def play_slices() -> None:
-    """A window that comes later than others over the same groups, and is longer."""
+def play_late_views() -> None:
+    """A window that comes later than others over the same groups, and is longer; and another figure of the same values."""
     db = sash.connect()
     db.execute(f"{INPUTS} CREATE MATERIALIZED VIEW keeps AS SELECT * FROM a [RANGE 9 SECONDS]")
     for number, size in enumerate((2, 8)):
         query = f"SELECT k, MAX(v) AS hi FROM a [RANGE {size} SECONDS SLIDE 1 SECOND] GROUP BY k"
         db.execute(f"CREATE MATERIALIZED VIEW v{number} AS {query}")
+        figure = f"PERCENTILE(x, 0.{size}) AS p FROM a [RANGE 3 SECONDS]"
+        db.execute(f"CREATE MATERIALIZED VIEW p{number} AS SELECT k, {figure} GROUP BY k")
         for second in range(5):
             db.push("a", [(5 * number + second, "ann", second, 0.5, "1.25")])
 
@@ -164,7 +167,7 @@ def warm() -> None:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as workers:
         list(workers.map(play, QUERIES))
         list(workers.map(play_other_ways, OTHER_WAYS))
-        others = [workers.submit(other) for other in (play_questions, play_shards, play_filters, play_slices)]
+        others = [workers.submit(other) for other in (play_questions, play_shards, play_filters, play_late_views)]
         for other in others:
             other.result()
 

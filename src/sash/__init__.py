@@ -91,6 +91,8 @@ def connect(spark: SparkSession | Callable[[], SparkSession] | None = None, **op
     - batch_rows: at most so many rows of every stream in a batch
     - on_progress: is called with a Progress after every batch of `run()` and `start()`
     - expiry: how rows leave: auto, direct, negative, time-message, piggyback, input-triggered; no answer depends on it
+    - indexes: "auto" lets views have indexes that nobody asked for, where questions look at many rows for want of one; "asked"
+      has those of CREATE INDEX alone
     - schedule: in which order operators run: auto, dfs, bfs, rr, memory, batch:K; no answer depends on it
 
     In this process:

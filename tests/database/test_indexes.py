@@ -85,9 +85,9 @@ def test_explain_of_what_is_not_asked_of_one_view_says_nothing_of_indexes(db: Da
 
 def test_indexes_are_shown_and_dropped(db: Database) -> None:
     db.execute("CREATE INDEX a ON recent (SRC); CREATE INDEX IF NOT EXISTS a ON recent (bytes); CREATE INDEX b ON recent (bytes, src) USING TREE")
-    assert indexes(db) == [("a", "recent", "src", "HASH"), ("b", "recent", "bytes, src", "TREE")]
+    assert indexes(db) == [("a", "recent", "src", "HASH", False), ("b", "recent", "bytes, src", "TREE", False)]
     db.execute("DROP INDEX A; DROP INDEX IF EXISTS a")
-    assert indexes(db) == [("b", "recent", "bytes, src", "TREE")]
+    assert indexes(db) == [("b", "recent", "bytes, src", "TREE", False)]
     assert how(db, "SELECT * FROM recent WHERE src = 'a'") == "all rows of recent: no index of it serves"
     assert len(db.query("SELECT * FROM recent WHERE src = '10.0.0.1'")) == 5
 
@@ -96,7 +96,7 @@ def test_a_view_that_goes_takes_its_indexes_along(db: Database) -> None:
     db.execute("CREATE MATERIALIZED VIEW twin AS SELECT src, bytes, tags FROM conn [RANGE 1 MINUTE]")
     db.execute("CREATE INDEX a ON recent (src); CREATE INDEX b ON twin (src); CREATE INDEX c ON twin (bytes) USING TREE")
     db.execute("DROP VIEW twin")
-    assert indexes(db) == [("a", "recent", "src", "HASH")]
+    assert indexes(db) == [("a", "recent", "src", "HASH", False)]
     assert len(db.query("SELECT * FROM recent WHERE src = '10.0.0.1'")) == 5
     db.execute("DROP VIEW text; DROP VIEW recent; CREATE MATERIALIZED VIEW recent AS SELECT src FROM conn [ROWS 3]")
     assert indexes(db) == []
@@ -123,7 +123,7 @@ def test_a_view_that_is_replaced_keeps_indexes_whose_columns_it_has(db: Database
             db.execute(f"CREATE OR REPLACE MATERIALIZED VIEW recent AS {query}")
     with pytest.raises(sash.SashError, match='index "a" needs a materialized view'):
         db.execute("CREATE OR REPLACE VIEW recent AS SELECT src FROM conn [ROWS 1]")
-    assert indexes(db) == [("a", "recent", "src", "HASH")]
+    assert indexes(db) == [("a", "recent", "src", "HASH", False)]
 
 
 @pytest.mark.parametrize(

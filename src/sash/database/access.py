@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, takewhile
 
 from sash.deltas import Layout
 from sash.plan.index_method import HASH, TREE
@@ -117,6 +117,12 @@ def _limit(condition: Expression, known: Mapping[int, Limits]) -> tuple[int, Lim
     return None
 
 
+def _alike(order: Sequence[Order]) -> tuple[int, ...]:
+    """The first columns of an order that go the same way."""
+    same = takewhile(lambda part: part.is_descending == order[0].is_descending, order)
+    return tuple(dict.fromkeys(part.column for part in same))
+
+
 @dataclass(frozen=True, eq=False)
 class Choice:
     """How an index is used, how good that is, the greater the better, and the reason in words."""
@@ -137,6 +143,19 @@ class Chooser:
     def choose(self, shapes: Iterable[IndexShape]) -> Choice | None:
         found = [choice for shape in shapes if (choice := self._by(shape)) is not None]
         return max(found, key=lambda choice: choice.merit, default=None)
+
+    def wished(self) -> Iterator[IndexShape]:
+        """Indexes that would leave less to look at than all rows, those that cost least first."""
+        points = self._asked.points
+        equal = tuple(sorted(set(points[0]).intersection(*points))) if points else ()
+        if equal:
+            yield IndexShape(equal, HASH)
+        limited = [column for column in self._asked.limits if column not in equal]
+        ordered = _alike([part for part in self._order if part.column not in equal]) if self._first is not None else ()
+        for columns in ([(column,) for column in limited] or [ordered]):
+            shape = IndexShape((*equal, *columns), TREE)
+            if columns and self._by(shape) is not None:
+                yield shape
 
     def _by(self, shape: IndexShape) -> Choice | None:
         if shape.method not in (HASH, TREE):

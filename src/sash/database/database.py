@@ -504,6 +504,9 @@ class Database(StatementExecutor):
             if not self._are_complete(selection.question.windows, instants):
                 return None
             answer = selection.answer(columns)
+        if self.automatic_indexes.observe(selection, wanted, self.catalog):
+            self.questions.forget()
+            self._indexes_changed()
         return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
 
     def _are_complete(self, windows: Sequence[str], instants: Instants) -> bool:

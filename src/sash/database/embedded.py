@@ -76,8 +76,9 @@ class EmbeddedDatabase(Database):
         self, clock: Callable[[], int] = now_in_microseconds, base: Path | str | None = None, expiry: str = "auto",
         schedule: str = "auto", *, backfill: bool = True, history: Asked | None = None, until: Instant | None = None,
         flush: bool = True, batch_rows: int | None = None, on_progress: Callable[[Progress], None] | None = None,
+        indexes: str = "auto",
     ) -> None:
-        super().__init__(base, expiry, schedule)
+        super().__init__(base, expiry, schedule, indexes)
         check_count("batch_rows", batch_rows)
         self._until, self._flush, self._batch_rows = None if until is None else parse_instant(until), flush, batch_rows
         self._on_progress = on_progress

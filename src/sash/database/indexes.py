@@ -48,7 +48,8 @@ def access_of(selection: Selection, indexes: Mapping[IndexShape, IndexDefinition
     if choice is not None:
         index = indexes[choice.access.shape]
         columns = ", ".join(index.columns)
-        return Access(wanted, f"index {index.name} of {index.view}, {index.method} ({columns}): {choice.reason}")
+        own = "automatic index" if index.is_automatic else f"index {index.name}"
+        return Access(wanted, f"{own} of {index.view}, {index.method} ({columns}): {choice.reason}")
     listed = next((index for index in indexes.values() if index.method == LIST), None)
     if listed is not None:
         return Access(wanted, f"index {listed.name} of {listed.view}, {LIST}: all rows are looked at")
@@ -65,5 +66,6 @@ def indexes_table(catalog: Catalog) -> pa.Table:
             "view": pa.array([index.view for index in found], pa.string()),
             "columns": pa.array([", ".join(index.columns) for index in found], pa.string()),
             "using": pa.array([str(index.method) for index in found], pa.string()),
+            "automatic": pa.array([index.is_automatic for index in found], pa.bool_()),
         }
     )

@@ -79,9 +79,9 @@ class SparkDatabase(Database):
         base: Path | str | None = None, expiry: str = "auto", schedule: str = "auto", until: Instant | None = None,
         flush: bool = True, on_progress: Callable[[Progress], None] | None = None,
         on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, observe: bool = False,
-        backfill: bool = True, history: Asked | None = None, temp_views: bool = True,
+        backfill: bool = True, history: Asked | None = None, temp_views: bool = True, indexes: str = "auto",
     ) -> None:
-        super().__init__(base, expiry, schedule)
+        super().__init__(base, expiry, schedule, indexes)
         check_count("batch_rows", batch_rows)
         check_count("shards", shards)
         self._spark = spark

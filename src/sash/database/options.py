@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from sash.runtime.progress import Progress
 
 ExpiryName: TypeAlias = Literal["auto", "direct", "negative", "time-message", "piggyback", "input-triggered"]
+IndexesName: TypeAlias = Literal["auto", "asked"]
 
 
 class Options(TypedDict, total=False):
     """What both hosts take."""
 
     base: Path | str | None  # where relative paths of sources start; the current folder
+    indexes: IndexesName  # whether views have indexes that nobody asked for, where questions look at much; auto
     expiry: ExpiryName  # how rows leave; no answer depends on it
     schedule: str  # in which order operators run: auto, dfs, bfs, rr, memory, batch:K; no answer depends on it
     backfill: bool  # whether streams remember rows, so that later views begin with them; True
@@ -80,6 +82,11 @@ def names(kind: type[Given]) -> list[str]:
 def check_expiry(expiry: str) -> None:
     if expiry not in get_args(ExpiryName):
         raise SashError(f'unknown expiry "{expiry}"', f"choices are: {choices(get_args(ExpiryName))}")
+
+
+def check_indexes(indexes: str) -> None:
+    if indexes not in get_args(IndexesName):
+        raise SashError(f'unknown indexes "{indexes}"', f"choices are: {choices(get_args(IndexesName))}")
 
 
 def check_count(name: str, count: int | None) -> None:

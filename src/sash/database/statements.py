@@ -15,9 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from sash.database.answer import Answer, Rows, in_order
+from sash.database.automatic_indexes import AutomaticIndexes
 from sash.database.following import Follower, Following
 from sash.database.indexes import indexes_table
-from sash.database.options import check_expiry
+from sash.database.options import check_expiry, check_indexes
 from sash.database.queries import Queries
 from sash.database.questions import Questions
 from sash.database.sinks import Sinks
@@ -70,8 +71,9 @@ SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for
 class StatementExecutor(ABC):
     """A catalog and the statements that change it."""
 
-    def __init__(self, base: Path | str | None, expiry: str, schedule: str) -> None:
+    def __init__(self, base: Path | str | None, expiry: str, schedule: str, indexes: str = "auto") -> None:
         check_expiry(expiry)
+        check_indexes(indexes)
         self.turns = Turns()
         self.base = Path.cwd() if base is None else Path(base)  # relative paths of sources start here
         self.expiry = Expiry(expiry)
@@ -80,6 +82,7 @@ class StatementExecutor(ABC):
         self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self.queries = Queries()
         self.questions = Questions()
+        self.automatic_indexes = AutomaticIndexes(is_on=indexes == "auto")
         self.sinks = Sinks()
         self.following = Following(self.base, self._apply_followed)
 

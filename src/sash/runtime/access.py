@@ -140,6 +140,7 @@ class Wanted:
         """`indexes` are all that the view has."""
         self.tests: ConditionTable | RefilledTable = ConditionTable(conditions, layout)
         self.access, self.indexes = access, indexes
+        self.rows = self.looked_at = 0  # how many there were when it was last asked for, and how many of them were looked at
         self._layout = layout
         self._equal: dict[int, Literal] = {}
         for one in conditions:
@@ -170,7 +171,7 @@ class Wanted:
         other = Wanted.__new__(Wanted)
         other.tests = RefilledTable(self.tests, {place: constant for place, (_, constant) in constants.items()})
         other.indexes, other._layout, other._equal = self.indexes, self._layout, self._equal
-        other.access = None
+        other.access, other.rows, other.looked_at = None, 0, 0
         if self.access is not None:
             named = {column: constant for column, constant in values.items() if column in self.access.shape.columns}
             other.access = ByKeys(self.access.shape, self.access.lines.refilled(named))

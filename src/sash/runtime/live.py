@@ -132,7 +132,9 @@ class LiveView:
         rows are touched."""
         with self._lock:
             tests = wanted.tests.lines(self._interner)
-            found, counts = _passing(*self._candidates(wanted, ahead), tests)
+            found, counts = self._candidates(wanted, ahead)
+            wanted.rows, wanted.looked_at = len(self._bag), len(counts)
+            found, counts = _passing(found, counts, tests)
             if len(ahead[1]):
                 more, signs = _passing(*ahead, tests)
                 if len(signs):

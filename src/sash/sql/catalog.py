@@ -46,6 +46,7 @@ class IndexDefinition:
     view: str
     columns: tuple[str, ...]
     method: IndexMethod
+    is_automatic: bool = False  # made by itself, as questions would have looked at too much without it
 
 
 @dataclass(frozen=True)

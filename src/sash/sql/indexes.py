@@ -57,9 +57,11 @@ def _check_is_number(statement: CreateIndex, schema: Schema, columns: tuple[str,
 
 
 def forget_windows(catalog: Catalog) -> None:
-    """Those that have no index any more."""
-    indexed = {index.view.lower() for index in catalog.indexes.values()}
+    """Those that have no index any more which somebody asked for."""
+    indexed = {index.view.lower() for index in catalog.indexes.values() if not index.is_automatic}
+    gone = catalog.windows.keys() - indexed
     catalog.windows = {name: window for name, window in catalog.windows.items() if name in indexed}
+    catalog.indexes = {name: index for name, index in catalog.indexes.items() if index.view.lower() not in gone}
 
 
 def column_places(index: IndexDefinition, schema: Schema) -> tuple[int, ...]:
@@ -68,7 +70,10 @@ def column_places(index: IndexDefinition, schema: Schema) -> tuple[int, ...]:
 
 
 def check_indexes_fit(view: ViewDefinition, catalog: Catalog) -> None:
-    """A view that takes the place of another has the columns that the indexes of the other name."""
+    """A view that takes the place of another has the columns that the indexes of the other name. Those that were made by
+    themselves go."""
+    own = {index.name.lower() for index in catalog.indexes_of(view.name) if index.is_automatic}
+    catalog.indexes = {name: index for name, index in catalog.indexes.items() if name not in own}
     for index in catalog.indexes_of(view.name):
         schema = view.plan.schema
         fits = view.is_materialized and all(

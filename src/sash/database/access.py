@@ -150,9 +150,9 @@ class Chooser:
         equal = tuple(sorted(set(points[0]).intersection(*points))) if points else ()
         if equal:
             yield IndexShape(equal, HASH)
-        limited = [column for column in self._asked.limits if column not in equal]
+        limited: list[tuple[int, ...]] = [(column,) for column in self._asked.limits if column not in equal]
         ordered = _alike([part for part in self._order if part.column not in equal]) if self._first is not None else ()
-        for columns in ([(column,) for column in limited] or [ordered]):
+        for columns in limited or [ordered]:
             shape = IndexShape((*equal, *columns), TREE)
             if columns and self._by(shape) is not None:
                 yield shape

@@ -3,8 +3,8 @@
     a question of k = 7 looks at all rows ─▶ what it looked at is noted of the index by k that is not there
     as much as it costs to make that index ─▶ it is made
 
-So what is looked at in vain is never much more than what an index costs, whatever is asked, and how often. All of them together are
-bounded in memory: the one that was used least lately makes room, and one that no question has used for long goes.
+So what is looked at in vain is never much more than what an index costs, whatever is asked, and how often. All of them together
+are bounded in memory: the one that was used least lately makes room, and one that no question has used for long goes.
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from without_spark import connected
 
+from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.spark.sealed import SECRET, DamagedFile, ForeignSeal, SealedFolder, opened
 
@@ -125,3 +127,17 @@ def opened_of(data: bytes) -> tuple[dict[str, str], bytes]:
     plain = b"SASH\0\0\0\5" + data[8:-16]
     header, body = opened(pa.py_buffer(plain + hashlib.sha256(plain).digest()[:16]))
     return header, bytes(body)
+
+
+def test_workers_of_a_session_that_was_there_before_know_the_secret(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java has the environment that it was started with, and workers have Java's."""
+    monkeypatch.setenv(SECRET, OURS)
+    monkeypatch.setattr(spark.sparkContext, "environment", dict(spark.sparkContext.environment))
+    put(tmp_path, 1, 2, 3)
+    for _ in range(2):
+        db = SparkDatabase(spark, checkpoint=tmp_path / "point", output=tmp_path / "out", shards=2, base=tmp_path, flush=False)
+        db.execute(JOB)
+        db.run()
+        assert sorted(db.view("v").to_pylist(), key=repr) == [{"k": 0, "n": 1}, {"k": 1, "n": 2}]
+        db.close()
+    assert {path.read_bytes()[:8] for path in sealed_files(tmp_path)} == {b"SASHKEY\5"}

@@ -44,7 +44,7 @@ def test_all_that_can_happen_happens(field: Field) -> None:
     assert {damage for *_, damage in kinds} == {damage.__name__ for damage in DAMAGES}
     found = {kind.removeprefix("point/") for kind, *_ in kinds}
     assert found >= {"job.json", "asked.json", "folded.json", "finished.json", "epochs", "control", "jobs", "tables", "files/s", "files/r"}
-    assert found >= {"manifest", "manifest/answers", "shards/log", "shards/answers", "shards/snapshots"}
+    assert found >= {"manifest", "manifest/answers", "shards/log", "shards/answers", "shards/snapshots", "shards/pages"}
     assert found >= {f"out/{name}.parquet" for name in ("counts.changes", "priced.changes", "s.late", "r.dead")}
 
 

@@ -34,7 +34,7 @@ from sash.spark.looking import is_all_final, is_somebody_reading, looked
 from sash.spark.moves import place_packet
 from sash.spark.offsets import identity_of, offset_of
 from sash.spark.outputs import are_there, write_outputs
-from sash.spark.sealed import DamagedFile
+from sash.spark.sealed import DamagedFile, MissingFile
 from sash.spark.settings import Settings
 from sash.spark.store import History
 from sash.spark.trials import is_trial
@@ -48,6 +48,8 @@ STAGE = "stage"  # the name of the facts that a keeper adds to those of its engi
 LEVELS = "levels"  # a fact of the event that changes the job: how many it had before
 LOOKED = "looked"  # a fact: what is not yet final is told too
 ARENAS = "arenas"  # the name of what the first shard tells of where it keeps its state
+REPLAYED = 32 << 20  # bytes of log that may be gone through by who makes the state again
+SHARE = 8  # … or as much as this share of the state, if that is more
 SINCE = "complete since "  # a fact for every view that is new
 
 
@@ -178,7 +180,7 @@ class ShardTask:
         arena.close()
         arena_file.commit(meta)
 
-    def _choose_base(self, arena_file: HeldArena, version: int) -> DamagedFile | None:
+    def _choose_base(self, arena_file: HeldArena, version: int) -> SashError | None:
         """Leave the arena at the newest version, not above this one, that needs the least replay.
 
         A damaged snapshot that was passed over is told of, should there be no other way.
@@ -186,17 +188,18 @@ class ShardTask:
         own = arena_file.meta.version if arena_file.is_whole and arena_file.meta.version <= version else None
         if own == version:
             return None
-        damage = None
+        damage: SashError | None = None
         for newest in self._history.snapshots(version):
             if own is not None and own >= newest:
                 return damage
             try:
                 snapshot = self._history.snapshot(newest)
-            except DamagedFile as error:  # an older one may do as well, if the log goes so far
+                arena_file.reset(Meta())
+                own = None
+                contents = self._history.restore(newest, snapshot, arena_file.path)
+            except (DamagedFile, MissingFile) as error:  # an older one may do as well, if the log goes so far
                 damage = damage or error
                 continue
-            arena_file.reset(Meta())
-            contents = self._history.restore(newest, snapshot, arena_file.path)
             arena_file.commit(Meta(newest, contents, snapshot=newest))
             return damage
         if own is None:
@@ -277,7 +280,7 @@ class ShardTask:
             body = told_body({"stream": stream, "clocks": clocks, "heard": heard})
             yield Packet(0, self.shard, Cargo.FACTS, PARTITIONS, -1, self.shard, body)
 
-    def _replay(self, arena: Arena, first: int, batch: int, damage: DamagedFile | None) -> int:
+    def _replay(self, arena: Arena, first: int, batch: int, damage: SashError | None) -> int:
         """Steps over the log of the batches before this one, their answers long given; the bytes replayed."""
         size = 0
         for number in range(first, batch):
@@ -295,12 +298,14 @@ class ShardTask:
     def _record(self, arena_file: HeldArena, meta: Meta, packets: list[Packet], arena: Arena) -> Meta:
         """Make the batch durable: a snapshot when that is less to write, or is due; else the log."""
         meta = replace(meta, contents=arena.describe(), logged=meta.logged + _size(packets))
-        is_due = meta.version - meta.snapshot >= self.settings.snapshot_every
+        is_old = meta.version - meta.snapshot >= self.settings.snapshot_every
+        is_due = is_old or meta.logged >= max(REPLAYED, arena.size // SHARE)
         if meta.logged < arena.size:
             self._history.put_log(meta.version, packets)  # also beside a snapshot that is due: one of the two may be lost
             if not is_due:
                 return meta
-        self._history.put_snapshot(meta.version, arena_file.path, meta.contents)
+        before = None if meta.snapshot == BEFORE_ALL else meta.snapshot
+        self._history.put_snapshot(meta.version, arena_file.path, meta.contents, before)
         self._history.forget(meta.version - self.settings.retain)
         return replace(meta, snapshot=meta.version, logged=0)
 

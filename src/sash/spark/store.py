@@ -2,7 +2,8 @@
 
     log/N         the packets of batch N
     answers/N     what the shard answered
-    snapshots/N   the arena after batch N: a line of JSON, then the file, compressed
+    snapshots/N   the arena after batch N (`snapshots.py`)
+    pages/N-D     what of it had changed since the snapshot before
 
 N is the number of the batch and a digest of what it brings, by Spark's record. So two drivers that meant different
 batches by one number never write one file, and only the files of batches that are on record are ever read.
@@ -14,9 +15,8 @@ damaged is as good as none.
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,10 +24,8 @@ import pyarrow as pa
 
 from sash.runtime.packets import Packet
 from sash.spark.sealed import DamagedFile, SealedFolder
+from sash.spark.snapshots import files_of, put_snapshot, restore
 from sash.spark.wire import from_bytes, to_bytes
-
-CODEC = "lz4"
-PIECE = 8 << 20  # bytes of an arena that are compressed at once
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,10 @@ class History:
     def put_log(self, batch: int, packets: list[Packet]) -> None:
         self.folder.child("log").put(self._name(batch), to_bytes(packets))
 
-    def put_snapshot(self, batch: int, arena: Path, contents: str) -> None:
-        self.folder.child("snapshots").put(self._name(batch), _pack(arena, contents))
+    def put_snapshot(self, batch: int, arena: Path, contents: str, before: int | None = None) -> None:
+        """`before` is the batch of the snapshot before, from which most pages may be known."""
+        known = None if before is None else self._found("snapshots", before)
+        put_snapshot(self.folder, self._name(batch), arena, contents, known)
 
     def snapshots(self, batch: int) -> list[int]:
         """The batches, up to this one, that have a snapshot; the newest first."""
@@ -69,11 +69,7 @@ class History:
 
     def restore(self, batch: int, snapshot: pa.Buffer, arena: Path) -> str:
         """Fill the file with the snapshot of a batch; the table of contents."""
-        folder = self.folder.child("snapshots")
-        try:
-            return _unpack(snapshot, arena)
-        except (ValueError, KeyError, pa.ArrowException) as error:
-            raise DamagedFile(folder.place, self._name(batch), str(error)) from error
+        return restore(self.folder, self._name(batch), snapshot, arena)
 
     def forget(self, needed: int) -> None:
         """Delete what nobody can ask for who asks for the batch `needed` or a later one."""
@@ -84,6 +80,18 @@ class History:
             for name in self._names(kind):
                 if _number(name) < first:
                     self.folder.child(kind).delete(name)
+        self._forget_pages()
+
+    def _forget_pages(self) -> None:
+        """Files of pages that no snapshot names; one that is being written may have a number that no snapshot has yet."""
+        snapshots = self._names("snapshots")
+        pages = [name for name in self._names("pages") if _number(name) < max(map(_number, snapshots))]
+        with suppress(DamagedFile):
+            read = (self.folder.child("snapshots").read(name) for name in snapshots if pages)
+            needed = {file for data in read if data is not None for file in files_of(data)}
+            for name in pages:
+                if name not in needed:
+                    self.folder.child("pages").delete(name)
 
     def _read(self, kind: str, batch: int) -> pa.Buffer | None:
         name = self._name(batch) if self.identity(batch) else self._found(kind, batch)
@@ -111,31 +119,3 @@ def _number(name: str) -> int:
 def _packets(data: pa.Buffer | None) -> list[Packet] | None:
     return None if data is None else from_bytes(data)
 
-
-def _pack(arena: Path, contents: str) -> Iterator[pa.Buffer | bytes]:
-    codec = pa.Codec(CODEC)
-    size = os.path.getsize(arena) if arena.exists() else 0
-    yield json.dumps({"contents": contents, "size": size}).encode() + b"\n"
-    if not size:
-        return
-    with open(arena, "rb") as file:
-        while piece := file.read(PIECE):
-            packed = codec.compress(piece, asbytes=True)
-            yield len(piece).to_bytes(8, "little") + len(packed).to_bytes(8, "little") + packed
-
-
-def _unpack(data: pa.Buffer, arena: Path) -> str:
-    codec = pa.Codec(CODEC)
-    view = memoryview(data)
-    place = bytes(view[: 64 << 20]).index(b"\n") + 1
-    header = json.loads(bytes(view[:place]))
-    written = 0
-    with open(arena, "wb") as file:
-        while place < len(view):
-            size = int.from_bytes(view[place : place + 8], "little")
-            packed = int.from_bytes(view[place + 8 : place + 16], "little")
-            written += file.write(codec.decompress(view[place + 16 : place + 16 + packed], size))
-            place += 16 + packed
-    if written != header["size"]:
-        raise ValueError(f"it holds {written} bytes of state, and speaks of {header['size']}")
-    return str(header["contents"])

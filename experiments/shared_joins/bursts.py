@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from experiments.figure import Line, Panel
 from experiments.shared_joins.join import LWO, SCHEDULES, Clock, run
-from experiments.shared_joins.matrix import Windows
 from experiments.shared_joins.settings import MIXES
 from experiments.shared_joins.streams import SECOND, one_burst
 from experiments.tables import Cell, Values
+from sash.operators.shared_join.throughput import Windows
 
 RATE, SIZE, COST = 100, 50, 1000  # tuples a second, tuples of the burst, nanoseconds of a probe
 SIZES = MIXES["Uniform"]

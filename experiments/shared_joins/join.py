@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.shared_joins import kernels as kernel
-from experiments.shared_joins.matrix import Windows
 from experiments.shared_joins.streams import Arrivals
 from sash.deltas import Int64s
 from sash.kernels.bundles import Bundle
+from sash.operators.shared_join.throughput import Windows
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from experiments.shared_joins import (
     fig9,
     join,
     kernels,
-    matrix,
     settings,
     streams,
 )
+from sash.operators.shared_join import throughput
 
 
 def prepare() -> None:
@@ -27,6 +27,7 @@ def prepare() -> None:
 
 
 PAPER = Paper(
-    "001", "Scheduling for shared window joins over data streams (VLDB 2003)", (kernels, matrix, streams, join, settings, bursts),
+    "001", "Scheduling for shared window joins over data streams (VLDB 2003)",
+    (kernels, throughput, streams, join, settings, bursts),
     tuple(module.FIGURE for module in (fig2b, fig3b, fig5, fig6, fig7, fig8, fig9, buffers)), prepare,
 )  # fmt: skip

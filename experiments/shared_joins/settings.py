@@ -10,9 +10,9 @@ import numpy as np
 
 from experiments.shared_joins import kernels as kernel
 from experiments.shared_joins.join import SCHEDULES, Clock, Outcome, run
-from experiments.shared_joins.matrix import Windows
 from experiments.shared_joins.streams import SECOND, Arrivals, draw
 from experiments.tables import Cell, Values
+from sash.operators.shared_join.throughput import Windows
 
 MIXES = {  # table 1 of the paper, in seconds
     "Uniform": (1, 100, 200, 300, 400, 500, 600),

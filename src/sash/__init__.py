@@ -94,6 +94,7 @@ def connect(spark: SparkSession | Callable[[], SparkSession] | None = None, **op
     - indexes: "auto" lets views have indexes that nobody asked for, where questions look at many rows for want of one; "asked"
       has those of CREATE INDEX alone
     - schedule: in which order operators run: auto, dfs, bfs, rr, memory, batch:K; no answer depends on it
+    - join_schedule: which window of a shared join is served first while rows wait: auto, lwo, swf, mqt; no answer depends on it
 
     In this process:
 

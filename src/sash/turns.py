@@ -2,6 +2,7 @@
 
     public method     takes a turn; turns of one thread nest, another thread waits
     engine at work    marked inside a turn: code of the user that runs there cannot come back into the database
+    rest at work      in the middle of long work what it has given may be taken, and a view read that is through; nothing else
     failed at work    the state may be half changed: every later turn is refused, with the reason
 
 Code of the user that is no part of the work (`on_batch`, the reader of a subscription) runs outside of turns, so it may do
@@ -21,6 +22,8 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from sash.errors import SashError
 from sash.interrupts import InterruptsWait
 
+REST = 0.001  # seconds that others have to begin a turn while work rests; it goes on when theirs is over
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -30,7 +33,10 @@ class Turns:
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
-        self._is_at_work, self._waiting = False, 0
+        self._worker: int | None = None  # the thread that is at work
+        self._waiting = self._hoping = 0  # threads that wait for anything; those that take what work has given
+        self._takers: set[int] = set()  # threads that want to
+        self.wishes: dict[int, str] = {}  # by thread: the name of a view that is to be read as soon as it is through
         self.works = 0  # how often something has changed
         self._refusal: tuple[str, str] | None = None
         self._is_closed = False
@@ -51,20 +57,45 @@ class Turns:
     def enter(self) -> None:
         """Begin a turn: wait until all others are over."""
         self._changed.acquire()
-        if self._is_at_work or self._refusal is not None:
+        if self._worker is not None or self._refusal is not None:
             try:
+                self._wait_for_work(lambda: False)
                 self.check()
             except SashError:
                 self._changed.release()
                 raise
 
+    @contextmanager
+    def reading(self, view: str, is_through: Callable[[], bool]) -> Iterator[None]:
+        """A turn that reads a view, perhaps while work rests: once the view has its part of it, which now comes first."""
+        me = threading.get_ident()
+        self.wishes[me] = view
+        self._changed.acquire()
+        try:
+            self._wait_for_work(is_through)
+            del self.wishes[me]
+            if self._worker in (None, me):
+                self.check()
+            yield
+        finally:
+            self.wishes.pop(me, None)
+            self._changed.release()
+
+    def _wait_for_work(self, is_enough: Callable[[], bool]) -> None:
+        """While another thread's work rests: until it is over, or enough."""
+        while self._worker not in (None, threading.get_ident()) and not is_enough():
+            self._wait(None)
+
     def leave(self) -> None:
         self._changed.release()
 
     def enter_last(self) -> None:
-        """Begin a turn that is there after the database was closed too, for what nobody has read yet."""
+        """Begin a turn that is there after the database was closed too, and while work rests, for what nobody has read yet."""
+        me = threading.get_ident()
+        self._takers.add(me)
         self._changed.acquire()
-        if not self._is_closed and (self._is_at_work or self._refusal is not None):
+        self._takers.discard(me)
+        if not self._is_closed and (self._worker is not None or self._refusal is not None):
             try:
                 self.check()
             except SashError:
@@ -85,29 +116,37 @@ class Turns:
         return Work(self)
 
     def begin_work(self) -> None:
-        self._is_at_work = True
+        self._worker = threading.get_ident()
+
+    def rest(self) -> None:
+        """In the middle of work: those have their turns who only take or read what it has given."""
+        if self._takers or self._hoping or self.wishes:
+            self.works += 1
+            self._changed.notify_all()
+            self._wait(REST)
 
     def end_work(self, failure: BaseException | None) -> None:
         if failure is not None:
             why = failure.message if isinstance(failure, SashError) else f"{type(failure).__name__}: {failure}"
             way = failure.hint if isinstance(failure, SashError) and failure.hint else "mend the cause"
             self._refusal = (f"the database stopped in the middle of its work: {why}", f"{way}; then connect again")
-        self._is_at_work = False
+        self._worker = None
         self.works += 1
         self.notify()
 
     @contextmanager
     def look(self) -> Iterator[None]:
         """Inside a turn: code of the user may be called, but nothing changes."""
-        self._is_at_work = True
+        before, self._worker = self._worker, threading.get_ident()
         try:
             yield
         finally:
-            self._is_at_work = False
+            self._worker = before
 
     def close(self) -> None:
         """Nobody has a turn any more; whoever waits is told. What failed can be closed, too."""
         with self._changed:
+            self._wait_for_work(lambda: False)
             self._check_not_at_work()
             self._refusal, self._is_closed = self._refusal or ("the database is closed", "connect again"), True
             self._changed.notify_all()
@@ -118,7 +157,7 @@ class Turns:
             raise SashError(*self._refusal)
 
     def _check_not_at_work(self) -> None:
-        if self._is_at_work:  # by this thread: others wait for their turn
+        if self._worker == threading.get_ident():
             raise SashError("code that a query calls cannot use the database that calls it", "use a database of its own")
 
     def notify(self) -> None:
@@ -135,7 +174,11 @@ class Turns:
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
                 return
-            self._wait(left)
+            self._hoping += 1
+            try:
+                self._wait(left)
+            finally:
+                self._hoping -= 1
             if not self._is_closed:
                 self.check()
             if is_there():

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from experiments.shared_joins import kernels as kernel
 from experiments.shared_joins.join import LWO, MQT, MQT_OLDEST, SCHEDULES, SWF, Clock, Schedule, run
-from experiments.shared_joins.matrix import Windows
 from experiments.shared_joins.streams import SECOND, Arrivals, burst_sizes, draw, one_burst
 from sash.errors import SashError
+from sash.operators.shared_join.throughput import Windows
 
 KEPT = 1 << 12
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from sash.database.embedded import EmbeddedDatabase
+from sash.errors import SashError
+from sash.operators.shared_join import outputs
 from sash.operators.shared_join.operator import SharedJoin
+from sash.runtime import cycle
 from sash.testing import Oracle
 from sash.testing.comparing import assert_same
 from sash.testing.tables import from_arrow
@@ -151,7 +156,7 @@ def test_what_is_shared_is_told() -> None:
     db = database(a=(1, 1), b=(600, 600))
     create(db, "c", (600, 5))
     db.execute("CREATE MATERIALIZED VIEW other AS SELECT COUNT(*) AS n FROM s [RANGE 1 MINUTE]")
-    text = "join s-r by k: 3 windows of 1 to 600 s, 3 queries"
+    text = "join s-r by k: 3 windows of 1 to 600 s, 3 queries, schedule: auto"
     shown = {row["name"]: row for row in db.execute("SHOW QUERIES").to_pylist()}
     assert shown["a"]["shared_joins"] == text and shown["a"]["shared_with"] == "b, c" and shown["other"]["shared_joins"] == ""
     assert f"{text}  with: a, c" in "\n".join(db.execute("EXPLAIN VIEW b").to_arrow().column(0).to_pylist())
@@ -170,3 +175,44 @@ def test_metrics_of_taps_add_up() -> None:
     assert sum(one["seconds"] for one in joins) == pytest.approx(node.metrics.seconds)
     assert sum(one["state_bytes"] for one in joins) == db._arena.used_by_scope()[node.spec.fingerprint]
     assert joins[0]["state_rows"] < joins[1]["state_rows"] <= the_join(db).kept
+
+
+def test_a_schedule_is_chosen_and_told() -> None:
+    db = database(a=(1, 1), b=(10, 10))
+    db.schedule(join="swf")
+    assert the_join(db)._schedule == "swf" and "schedule: swf" in str(db.explain("a"))
+    db.schedule(view="b", join="MQT")
+    assert the_join(db)._schedule == "mqt" and "schedule: mqt" in db.execute("SHOW QUERIES").to_pylist()[0]["shared_joins"]
+    create(db, "later", (5, 5))
+    assert the_join(db)._schedule == "mqt"
+    db.schedule()
+    assert the_join(db)._schedule == "auto"
+    with pytest.raises(SashError, match='"fifo" is not a schedule of shared joins'):
+        db.schedule(join="fifo")
+
+
+def test_windows_that_leave_one_after_the_other_part_no_instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part ended where the window that had got farthest was, and others were in the middle of an instant."""
+    for name, value in (("LITTLE", outputs.MET + 4), ("LARGEST", outputs.MET + 8), ("MOST", 9)):
+        monkeypatch.setattr(outputs, name, value)
+    monkeypatch.setattr(cycle, "MOST", 7)
+    windows, rows = [(30, 3), (9, 2), (5, 5), (2, 9)], {"s": burst(3), "r": [(*row[:2], f"x{row[2]}") for row in burst(4)]}
+    db = database(**{f"v{left}_{right}": (left, right) for left, right in windows})
+    for name, of_stream in rows.items():
+        db.push(name, of_stream)
+    db.end()
+    for one in windows:
+        alone = database(alone=one)
+        for name, of_stream in rows.items():
+            alone.push(name, of_stream)
+        alone.end()
+        assert from_arrow(db.changes(f"v{one[0]}_{one[1]}")) == from_arrow(alone.changes("alone")), one
+
+
+def burst(seed: int) -> Rows:
+    """Several at one instant, and long pauses."""
+    chance, ts, found = random.Random(seed), 0.0, list[tuple[object, ...]]()
+    for number in range(400):
+        ts += chance.choice([0, 0, 0, 0, 0, 0, 0, 1]) if number % 50 else 45
+        found.append((ts, chance.randrange(3), number))
+    return found

@@ -49,6 +49,8 @@ JOB = click.argument("job", type=click.Path(exists=True, dir_okay=False, path_ty
               help="How rows leave: by their expiry as long as possible, or by negative rows from the windows on.")
 @click.option("--schedule", default="auto", show_default=True, metavar="auto|dfs|bfs|rr|memory|batch:K",
               help="In which order operators run, and how many rows one takes at a time. No answer depends on it.")
+@click.option("--join-schedule", default="auto", show_default=True, metavar="auto|lwo|swf|mqt",
+              help="Which window of a join that queries share is served first while rows wait. No answer depends on it.")
 @click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows of every stream in a batch.")
 @click.option("--shards", type=click.IntRange(min=1), metavar="N",
               help="Spark: parts of the key space  [default: the checkpoint's, or cores]")

@@ -33,6 +33,7 @@ class RunOptions:
     until: str | None = None
     expiry: str = "auto"
     schedule: str = "auto"
+    join_schedule: str = "auto"
     batch_rows: int | None = None
     shards: int | None = None
     no_flush: bool = False
@@ -58,8 +59,9 @@ def run_embedded(options: RunOptions) -> None:
         report(progress)
 
     db = EmbeddedDatabase(
-        base=options.base, expiry=options.expiry, schedule=options.schedule, backfill=False, history="all",
-        until=options.limit, batch_rows=options.batch_rows, flush=not options.no_flush, on_progress=after_batch,
+        base=options.base, expiry=options.expiry, schedule=options.schedule, join_schedule=options.join_schedule,
+        backfill=False, history="all", until=options.limit, batch_rows=options.batch_rows, flush=not options.no_flush,
+        on_progress=after_batch,
     )
     load(db, options.job)
     _check_sources(db)
@@ -81,7 +83,7 @@ def run_on_spark(options: RunOptions) -> None:
         db = SparkDatabase(
             local_session, checkpoint=options.checkpoint, output=options.output, shards=options.shards,
             batch_rows=options.batch_rows, base=options.base, expiry=options.expiry, schedule=options.schedule,
-            until=options.limit, flush=not options.no_flush, on_progress=report,
+            join_schedule=options.join_schedule, until=options.limit, flush=not options.no_flush, on_progress=report,
         )
         load(db, options.job)
         if options.checkpoint is not None and db.is_finished:

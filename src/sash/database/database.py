@@ -224,9 +224,9 @@ class Database(StatementExecutor):
         """End what `start` began; another `start` goes on from there. Nothing happens if nothing runs."""
 
     @abstractmethod
-    def schedule(self, schedule: str, view: str = "") -> None:
-        """Run operators in another order from now on, on Spark from the next batch on: all of them, or those of a view. No
-        answer depends on it."""
+    def schedule(self, schedule: str = "auto", view: str = "", *, join: str = "auto") -> None:
+        """Run operators in another order from now on, on Spark from the next batch on: all of them, or those of a view. `join` is
+        which window of a shared join is served first: lwo, swf, mqt, auto. No answer depends on it."""
 
     @property
     def is_finished(self) -> bool:
@@ -245,7 +245,7 @@ class Database(StatementExecutor):
         """The answer of a view over all rows taken in so far, final or not: at the greatest timestamp that the streams of this
         view have had, or at their clock where that is later. The answer says at which instant it is (`as_of`), and whether that
         is final (`is_final`)."""
-        with self._turn():
+        with self._reading(name):
             found, host = self._kept_view(name), self._running()
             with self._looking():
                 rows, instants = host.answer(found)
@@ -253,7 +253,7 @@ class Database(StatementExecutor):
 
     def final(self, name: str) -> Answer:
         """The answer of a view at the greatest instant that is final: what its changes add up to."""
-        with self._turn():
+        with self._reading(name):
             found = self._kept_view(name)
             rows, instants = self._running().final_answer(found)
             return Answer(found, self._presented(found, rows), moment_or_none(instants.final_before - 1), is_final=True)
@@ -407,6 +407,10 @@ class Database(StatementExecutor):
     @abstractmethod
     def _turn(self) -> AbstractContextManager[None]:
         """An open database for one question, alone with it where that is needed."""
+
+    def _reading(self, view: str) -> AbstractContextManager[None]:
+        """The same to read a view."""
+        return self._turn()
 
     def _looking(self) -> AbstractContextManager[None]:
         """While an answer is made, which may call code of the user."""

@@ -32,7 +32,7 @@ from sash.planner.job import Job
 from sash.planner.placement import Expiry
 from sash.runtime.asking import Found
 from sash.runtime.change_log import Reader
-from sash.runtime.embedded import Changes, EmbeddedHost
+from sash.runtime.embedded import Changes, EmbeddedHost, Rest
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
 from sash.runtime.idle_clock import IdleClock
 from sash.runtime.instants import moment
@@ -74,11 +74,11 @@ class EmbeddedDatabase(Database):
 
     def __init__(
         self, clock: Callable[[], int] = now_in_microseconds, base: Path | str | None = None, expiry: str = "auto",
-        schedule: str = "auto", *, backfill: bool = True, history: Asked | None = None, until: Instant | None = None,
-        flush: bool = True, batch_rows: int | None = None, on_progress: Callable[[Progress], None] | None = None,
-        indexes: str = "auto",
+        schedule: str = "auto", *, join_schedule: str = "auto", backfill: bool = True, history: Asked | None = None,
+        until: Instant | None = None, flush: bool = True, batch_rows: int | None = None,
+        on_progress: Callable[[Progress], None] | None = None, indexes: str = "auto",
     ) -> None:
-        super().__init__(base, expiry, schedule, indexes)
+        super().__init__(base, expiry, schedule, join_schedule, indexes)
         check_count("batch_rows", batch_rows)
         self._until, self._flush, self._batch_rows = None if until is None else parse_instant(until), flush, batch_rows
         self._on_progress = on_progress
@@ -177,11 +177,12 @@ class EmbeddedDatabase(Database):
         return
 
     @in_turn
-    def schedule(self, schedule: str, view: str = "") -> None:
-        self._set_schedule(schedule, view)
+    def schedule(self, schedule: str = "auto", view: str = "", *, join: str = "auto") -> None:
+        self._set_schedule(schedule, view, join)
+        self._job = replace(self._job, schedules=self._all_schedules())
         if self._host is not None:
             with self.turns.work():
-                self._host.reschedule(self._all_schedules())
+                self._host.reschedule(self._job.schedules)
 
     def close(self) -> None:
         self.sinks.last_words()
@@ -300,6 +301,13 @@ class EmbeddedDatabase(Database):
     def _turn(self) -> AbstractContextManager[None]:
         return self.turns.turn()
 
+    def _reading(self, view: str) -> AbstractContextManager[None]:
+        def is_through() -> bool:
+            found = self.catalog.views.get(view.strip().lower())
+            return found is not None and self._running().is_through(found.name)
+
+        return self.turns.reading(view.strip().lower(), is_through)
+
     def _looking(self) -> AbstractContextManager[None]:
         return self.turns.look()
 
@@ -379,9 +387,14 @@ class EmbeddedDatabase(Database):
         if self._host is None:
             views = (*self.materialized().values(), *self.catalog.windows.values())
             asked = {view.name: parse_history(view.history) for view in views if view.history is not None}
-            self._host = EmbeddedHost(self._job, self._arena, self._history, asked)
+            self._host = EmbeddedHost(self._job, self._arena, self._history, asked, Rest(self.turns.rest, self._awaited))
             self._host.keep_indexes(shapes_of(self.catalog))
         return self._host
+
+    def _awaited(self) -> list[str]:
+        """The views that somebody waits for, while rows are worked off."""
+        found = (self.catalog.views.get(view) for view in list(self.turns.wishes.values()))
+        return [view.name for view in found if view is not None]
 
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()

@@ -76,12 +76,12 @@ class SparkDatabase(Database):
     def __init__(
         self, spark: SparkSession | Callable[[], SparkSession], *, checkpoint: Path | str | None = None,
         output: Path | str | None = None, shards: int | None = None, batch_rows: int | None = None,
-        base: Path | str | None = None, expiry: str = "auto", schedule: str = "auto", until: Instant | None = None,
-        flush: bool = True, on_progress: Callable[[Progress], None] | None = None,
+        base: Path | str | None = None, expiry: str = "auto", schedule: str = "auto", join_schedule: str = "auto",
+        until: Instant | None = None, flush: bool = True, on_progress: Callable[[Progress], None] | None = None,
         on_metrics: Callable[[StreamingQueryProgress, dict[str, Any]], None] | None = None, observe: bool = False,
         backfill: bool = True, history: Asked | None = None, temp_views: bool = True, indexes: str = "auto",
     ) -> None:
-        super().__init__(base, expiry, schedule, indexes)
+        super().__init__(base, expiry, schedule, join_schedule, indexes)
         check_count("batch_rows", batch_rows)
         check_count("shards", shards)
         self._spark = spark
@@ -199,9 +199,9 @@ class SparkDatabase(Database):
         self.sinks.stop()
 
     @in_turn
-    def schedule(self, schedule: str, view: str = "") -> None:
+    def schedule(self, schedule: str = "auto", view: str = "", *, join: str = "auto") -> None:
         self._check_open()
-        self._set_schedule(schedule, view)
+        self._set_schedule(schedule, view, join)
         if self._host is not None:
             schedules = self._all_schedules()
             self._host.change(lambda job: replace(job, schedules=schedules), "", self._fresh_job(), {})

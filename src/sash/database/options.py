@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     indexes: IndexesName  # whether views have indexes that nobody asked for, where questions look at much; auto
     expiry: ExpiryName  # how rows leave; no answer depends on it
     schedule: str  # in which order operators run: auto, dfs, bfs, rr, memory, batch:K; no answer depends on it
+    join_schedule: str  # whose turn it is in joins of several windows: auto, lwo, swf, mqt; no answer depends on it
     backfill: bool  # whether streams remember rows, so that later views begin with them; True
     history: Asked | None  # how many of the changes of a view are kept: "all", "none", "10 MINUTES", "64 MB"
     until: Instant | None  # nothing after this instant is shown by run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sash.database.view_templates import Bind, ViewTemplates
 from sash.operators.shared_groups.spec import SharedGroupsSpec
+from sash.operators.shared_join.schedules import AUTO
 from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.operators.shared_order.spec import SharedOrderSpec
 from sash.operators.spec import PortSpec, Spec, parts
@@ -33,6 +34,7 @@ class Queries:
 
     def __init__(self) -> None:
         self.views: dict[str, View] = {}
+        self.join_schedules = {"": AUTO}  # by view; "": of all others
         self._users: dict[Spec, dict[str, None]] = {}  # of a part: the views
         self._plans: dict[Plan, View] = {}  # of running views
         self._choices: dict[tuple[Plan, int], Choice] = {}
@@ -140,7 +142,13 @@ class Queries:
         """How many windows run in a join, or over the same groups, or sets of figures over an order, and for how many queries."""
         users = self._users[shared]
         taps = {part: None for name in users for part in parts(self.views[name].spec) if part.shared is shared}
-        return shared.summary(taps, len(users))
+        told = shared.summary(taps, len(users))
+        return f"{told}, schedule: {self._join_schedule(users)}" if isinstance(shared, SharedJoinSpec) else told
+
+    def _join_schedule(self, users: Container[str]) -> str:
+        """Which window is served first where these views share a join."""
+        schedules = self.join_schedules
+        return next((schedules[name] for name in reversed(schedules) if name and name in users), schedules[""])
 
     def _summaries(self, name: str, kind: type[Shared]) -> str:
         found = [part for part in running_parts(self.views[name].spec) if isinstance(part, kind)]

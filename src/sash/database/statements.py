@@ -23,6 +23,7 @@ from sash.database.queries import Queries
 from sash.database.questions import Questions
 from sash.database.sinks import Sinks
 from sash.errors import SashError, as_text, choices
+from sash.operators.shared_join.schedules import parse_join_schedule
 from sash.plan.explain import explain_patterns
 from sash.plan.nodes import Plan, scans
 from sash.plan.statistics import NOTHING_KNOWN, Statistics
@@ -71,7 +72,9 @@ SHOWN_SHARDS = 2  # EXPLAIN shows how rows are spread; two shards are enough for
 class StatementExecutor(ABC):
     """A catalog and the statements that change it."""
 
-    def __init__(self, base: Path | str | None, expiry: str, schedule: str, indexes: str = "auto") -> None:
+    def __init__(
+        self, base: Path | str | None, expiry: str, schedule: str, join_schedule: str, indexes: str = "auto"
+    ) -> None:
         check_expiry(expiry)
         check_indexes(indexes)
         self.turns = Turns()
@@ -79,8 +82,9 @@ class StatementExecutor(ABC):
         self.expiry = Expiry(expiry)
         self.catalog = Catalog()
         self.statistics = NOTHING_KNOWN
-        self._schedules = {"": str(parse_schedule(schedule))}  # by view; "": of all others
         self.queries = Queries()
+        self._schedules: dict[str, str] = {}  # by view; "": of all others
+        self._set_schedule(schedule, "", join_schedule)
         self.questions = Questions()
         self.automatic_indexes = AutomaticIndexes(is_on=indexes == "auto")
         self.sinks = Sinks()
@@ -360,9 +364,11 @@ class StatementExecutor(ABC):
         }
         return replace(plan_job(self.catalog.streams, views, shards, self.expiry), schedules=self._all_schedules())
 
-    def _set_schedule(self, schedule: str, view: str) -> None:
-        name, text = self._kept_view(view) if view else "", str(parse_schedule(schedule))
+    def _set_schedule(self, schedule: str, view: str, join: str) -> None:
+        order, of_joins = parse_schedule(schedule), parse_join_schedule(join)
+        name, text = self._kept_view(view) if view else "", str(replace(order, join=of_joins))
         self._schedules = {**(self._schedules if view else {}), name: text}
+        self.queries.join_schedules = {**(self.queries.join_schedules if view else {}), name: of_joins}
 
     def _all_schedules(self) -> tuple[tuple[str, str], ...]:
         kept = {"": "", **{view.name: "" for view in self.materialized().values()}} if len(self._schedules) > 1 else {"": ""}

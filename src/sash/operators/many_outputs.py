@@ -10,7 +10,7 @@ Taps are opened and closed while the operator runs; it has no output besides.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -35,6 +35,9 @@ class Past:
 class ManyOutputs(Operator, Generic[TapSpec]):
     """Gives nothing itself; its taps do, whose specs are of one class."""
 
+    most_waiting = 0  # rows that waited for a turn, at most
+    most_held = 0  # numbers that were kept beside, of what was found and waited for other outputs, at most
+
     @abstractmethod
     def open(self, tap: TapSpec) -> None:
         """Give one more output from now on. If it has begun, `recall` tells what the tap needs of the past."""
@@ -53,7 +56,21 @@ class ManyOutputs(Operator, Generic[TapSpec]):
 
     @abstractmethod
     def given(self) -> Sequence[tuple[TapSpec, Delta]]:
-        """What taps gave when it last ran, those that gave something."""
+        """What taps gave when it last ran: those that gave something, and those that have got further than it has itself."""
+
+    @property
+    def given_until(self) -> int | None:
+        """The instant before which that is all that these taps give; None: as far as it ran."""
+        return self.through
+
+    def schedule_taps(
+        self, schedule: str, queries: Callable[[Spec], int], awaited: Callable[[], Container[Spec]]
+    ) -> None:
+        """Whose turn it is while more waits than is soon worked off, if taps take turns; how many queries read a tap, and which
+        taps somebody waits for."""
+
+    def pause_at(self, reached: int | None) -> None:
+        """On its way: let the state be that of taps which have got to an instant, for one who looks; None: as it was."""
 
     @abstractmethod
     def past(self) -> Past:

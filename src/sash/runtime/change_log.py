@@ -70,6 +70,11 @@ class ChangeLog(BatchLog):
             super().append(batch, size)
 
     @property
+    def newest(self) -> int:
+        """The instant of the last change."""
+        return self._newest
+
+    @property
     def kept_since(self) -> int:
         """The instant from which on all changes are here."""
         if self._history.microseconds is None:

@@ -66,10 +66,13 @@ class Cycle:
     # Conditions of the rules.
 
     def yields_to(self, state: State) -> Move | None:
-        """In turn among those who can work; else one who has rows and waits."""
+        """In turn among those who can work; else one who has rows and waits. Rows that came out of a tap are given, too."""
         if not state.successors:
             return None
         output, waiting = self.nodes[state.number].output, None
+        for tap in self.nodes[state.number].taps.values():
+            if tap.number in state.successors and any(self.nodes[arc.reader].is_ready for arc in tap.output.arcs):
+                return Move(tap.number, False)
         count = len(output.arcs)
         for turn in range(output.turn, output.turn + count):
             arc = output.arcs[turn % count]
@@ -102,7 +105,7 @@ class Cycle:
                     heappush(self._ready, (self.table[number].urgency, number))
 
     def _walk(self, number: int) -> None:
-        runs, moves = True, 0
+        runs, moves = not self._has_given(self.nodes[number]), 0
         waiting: Node | None = None  # the last one on the way that could not work though it has rows
         while True:
             node = self.nodes[number]
@@ -120,6 +123,10 @@ class Cycle:
                     return
                 number, runs, moves, waiting = waiting.number, True, 0, None
 
+    def _has_given(self, node: Node) -> bool:
+        """Whether an operator on its way has given a part that somebody can work on, who may be more urgent."""
+        return node.is_on_its_way and self.yields_to(self.table[node.number]) is not None
+
     def _run(self, node: Node) -> Node:
         """Let an operator work, and those that it hands its rows over to; the last of them."""
         batch = self.table[node.number].batch
@@ -127,6 +134,9 @@ class Cycle:
 
     def _run_to(self, node: Node, now: int) -> Node:
         if node.is_on_its_way:
+            if node.taps and self._out and self.hand_out is not None:
+                self._out = 0
+                self.hand_out()  # what a window of a shared join has is not to wait for the others
             inputs, delta = [], node.go_on()
         else:
             inputs = node.take(now)
@@ -142,8 +152,8 @@ class Cycle:
         node.output.put(delta, node.got_to if tells_time else _last(delta))
         self._wake_readers(node)
         self._tell(node, count, delta)
-        for tap, given in node.tapped():
-            tap.output.put(given, node.got_to if tells_time else _last(given))
+        for tap, given, until in node.tapped():
+            tap.output.put(given, until if tells_time else _last(given))
             self._wake_readers(tap)
             self._tell(tap, 0, given)
             self._count_out(tap, given)

@@ -7,9 +7,9 @@ that need a closer look, changes of tables, and what time is told, are packets h
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -49,18 +49,30 @@ Changes = dict[str, list[pa.RecordBatch]]
 AS_THEY_ARE = AsTheyAre()
 SWEPT_AFTER = 1 << 12  # questions
 
+class Rest(NamedTuple):
+    """Who else is there while a step is long: what lets them have a look in the middle of it, and the views they wait for."""
+
+    take: Callable[[], None] = lambda: None
+    awaited: Callable[[], Sequence[str]] = tuple
+
+
+ALONE = Rest()
+
+
 class EmbeddedHost:
     """Runs a job in this process."""
 
     def __init__(
         self, job: Job, arena: Arena | None = None, history: History = DEFAULT,
-        histories: Mapping[str, History] | None = None,
+        histories: Mapping[str, History] | None = None, rest: Rest = ALONE,
     ) -> None:
+        self._rest, self._is_resting = rest, False
         self._arena = arena or Arena.anonymous()
         self.job = job
         self._history = history
         self._histories = dict(histories or {})  # of views that say how much is kept of them
-        self._shard = Shard(job, 1, 0, self._arena, self._take_part)
+        self._shard = Shard(job, 1, 0, self._arena, self._take_in_between)
+        self._shard.graph.awaited = self._awaited
         self._orders: dict[str, int] = {}
         self._kept: dict[Spec, Kept] = {}
         self._shelf = Shelf(self._shard.interner)
@@ -72,6 +84,7 @@ class EmbeddedHost:
         self.dead: dict[str, LostRows] = {}
         self._started = self._stepped = time.monotonic()
         self._steps, self._rows, self._changes, self._last_step = 0, 0, 0, 0.0
+        self._begun = self._started  # when the step began
         self._is_end = False  # whether nothing has come since the end of the input
         self._clockwork = Clockwork()
         self._warnings = LossWarnings()
@@ -318,7 +331,7 @@ class EmbeddedHost:
         self._take_lanes(stream, came, started)
 
     def _take_lanes(self, stream: str, came: Came, started: float) -> None:
-        self._rows += len(came.delta.ts)
+        self._rows, self._begun = self._rows + len(came.delta.ts), started
         out = self._shard.take(stream, came)
         self._clockwork.reached(came.greatest, started)
         self._take_out(out)
@@ -363,10 +376,10 @@ class EmbeddedHost:
         self._shard.reschedule(schedules)
 
     def step(self, packets: Iterable[Packet]) -> None:
-        started, came = time.monotonic(), list(packets)
+        self._begun, came = time.monotonic(), list(packets)
         out = self._shard.work(came)
         self._rows += sum(packet.told()["rows"] for packet in came if packet.cargo is Cargo.SPLIT)
-        self._clockwork.reached(self.now, started)
+        self._clockwork.reached(self.now, self._begun)
         out.rows += [packet for packet in came if packet.level == OUTSIDE]
         self._take_out(out)
 
@@ -414,6 +427,24 @@ class EmbeddedHost:
         now = time.monotonic()
         self._steps += 1
         self._last_step, self._stepped, self._is_end = now - self._stepped, now, False
+
+    def _take_in_between(self, out: Outcome) -> None:
+        """In the middle of a step: others may look at what is there."""
+        self._clockwork.reached(self.now, self._begun)
+        self._take_part(out)
+        self._is_resting = True
+        try:
+            self._rest.take()
+        finally:
+            self._is_resting = False
+            self._has_moved()
+
+    def _awaited(self) -> list[Spec]:
+        return [self.views[name].view.spec for name in self._rest.awaited() if name in self.views]
+
+    def is_through(self, name: str) -> bool:
+        """Whether a step is in the middle, and has nothing more to change of a view."""
+        return self._is_resting and name in self.views and self._shard.graph.is_through(self.views[name].view.spec)
 
     def _take_part(self, out: Outcome) -> None:
         self._has_moved()
@@ -531,6 +562,8 @@ class EmbeddedHost:
         return found
 
     def _final_before(self, name: str) -> int:
+        if self._is_resting:  # of a view whole instants came, and nothing was told of others
+            return self.views[name].kept.changes.newest + 1
         time_ = self.views[name].view.time
         if time_ not in self._finals:
             self._finals[time_] = self._shard.final_in(time_)
@@ -550,7 +583,11 @@ class EmbeddedHost:
         return self._ahead_seen[names, at]
 
     def _look(self, names: tuple[str, ...], at: int) -> dict[Spec, list[pa.RecordBatch]]:
-        fork = self._arena.fork()
+        if self._is_resting:
+            with self._shard.graph.as_if_between_steps(self.views[name].view.spec for name in names):
+                fork = self._arena.fork()
+        else:
+            fork = self._arena.fork()
         shard = Shard(replace(self.job.only(*names), remembers=False), 1, 0, fork)
         ahead = shard.work(list(self._control({"look": 1, "at": at})))
         more = {view.view.spec: [view.whole(net)] for view, net in ahead.changes if len(net)}

@@ -13,6 +13,7 @@ batch is one pass over those that have something to do (`one_pass.py`); all else
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from typing import Any, NamedTuple
 from sash.deltas import Delta, Int64s
 from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import Operator, OperatorContext, Timeless
+from sash.operators.shared_join.schedules import AUTO as JOIN_AUTO
+from sash.operators.shared_join.schedules import ONE_PASS
 from sash.operators.spec import PortSpec, Spec, below
 from sash.runtime.allocation import keep_freed_memory
 from sash.runtime.breaks import break_nodes, fragments
@@ -32,7 +35,7 @@ from sash.runtime.premature import Early
 from sash.runtime.schedule import AUTO, BY_LOAD, Schedule, batch_for
 from sash.runtime.table import StateTable
 from sash.runtime.taps import taps_metrics
-from sash.runtime.time_propagation import Timing, arcs_of_time
+from sash.runtime.time_propagation import Timing, arcs_of_time, promise
 from sash.scalar.evaluate import Failures
 from sash.stores.arena import Scopes
 from sash.stores.interner import Interner
@@ -70,9 +73,12 @@ class Graph:
 
     def __init__(
         self, sinks: Iterable[Spec], arena: Scopes, interner: Interner, failures: Failures, *, is_first_shard: bool = True,
-        schedule: Schedule = AUTO,
+        schedule: Schedule = AUTO, hands_out: bool = False,
     ) -> None:
+        """`hands_out`: what comes out of a step may be seen before its end."""
         keep_freed_memory()
+        self._hands_out = hands_out
+        self.awaited: Callable[[], Iterable[Spec]] = tuple  # sinks that somebody waits for in the middle of a step
         self._is_first_shard = is_first_shard  # where the one row of an aggregate without GROUP BY lives
         self._arena, self._interner, self._failures = arena, interner, failures
         self._nodes: dict[Spec, Node] = {}  # inputs always come before those who read them
@@ -224,7 +230,49 @@ class Graph:
             self._default, self._schedules = schedule, {}
         else:
             self._schedules |= dict.fromkeys(part, schedule)
+        for spec in self._with_taps:
+            self._schedule_taps(spec)
         self._make_table()
+
+    def _schedule_taps(self, spec: Spec) -> None:
+        """Where all comes out at the end of a step, no output need be served before another, unless somebody wants it."""
+        join = self._schedules.get(spec, self._default).join
+        schedule = ONE_PASS if join == JOIN_AUTO and not self._hands_out else join
+        self._many(spec).schedule_taps(schedule, self._queries_above, self._awaited_parts)
+
+    def _awaited_parts(self) -> Set[Spec]:
+        return set[Spec]().union(*map(below, self.awaited()))
+
+    def is_through(self, spec: Spec) -> bool:
+        """In the middle of a step: whether a sink will not change in it any more."""
+        node, cycle = self._nodes[spec], self._cycle
+        return promise(cycle.nodes, cycle.inputs, node.number, {}) >= self._clock(node)
+
+    @contextmanager
+    def as_if_between_steps(self, specs: Iterable[Spec]) -> Iterator[None]:
+        """For those who look at the state of some sinks that are through with the step, though it may be in the middle."""
+        for node in self._cycle.nodes:
+            if node.output.is_filled:
+                node.output.settle()
+        needed = set[Spec]().union(*map(below, specs))
+        paused = [node for node in self._with_taps.values() if node.is_on_its_way and node.spec in needed]
+        for node in paused:
+            self._many(node.spec).pause_at(node.aim - 1)
+        try:
+            yield
+        finally:
+            for node in paused:
+                self._many(node.spec).pause_at(None)
+
+    def _queries_above(self, spec: Spec) -> int:
+        """How many sinks an operator has a part in."""
+        found, waiting = set[Node](), [self._nodes[spec]]
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                waiting += (self._cycle.nodes[arc.reader] for arc in node.output.arcs)
+        return sum(node.results is not None for node in found)
 
     def break_at(self, specs: Iterable[Spec]) -> None:
         """Cut the graph behind these operators, and nowhere else: what lies on the two sides is scheduled apart."""
@@ -312,7 +360,7 @@ class Graph:
 
     def _is_one_batch(self, load: int, batch: int) -> bool:
         """Whether so many rows are to be worked off at once, by everybody, and nobody looks who runs when."""
-        is_free = (self._default is AUTO or self._default == AUTO) and not self._schedules and not self._breaks
+        is_free = self._default.is_by_load and not self._schedules and not self._breaks
         cycle = self._cycle
         return is_free and cycle.watch is None and cycle.timing is Timing.DIRECT and load <= batch
 
@@ -394,7 +442,9 @@ class Graph:
         assert spec.shared is not None
         self._many(spec.shared).open(spec)
         self._nodes[spec.shared].taps[spec] = tap
-        self._with_taps[spec.shared] = self._nodes[spec.shared]
+        if spec.shared not in self._with_taps:
+            self._with_taps[spec.shared] = self._nodes[spec.shared]
+            self._schedule_taps(spec.shared)
 
     def _refresh(self) -> None:
         if self._is_stale:

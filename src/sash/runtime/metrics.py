@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sash.deltas import Delta, Int64s
 from sash.kernels.counting import count_signs
@@ -56,6 +56,16 @@ class Traffic:
         return {"positive": self.positive, "negative": self.negative, "messages": self.messages}
 
 
+class Buffers(NamedTuple):
+    """Of an operator with several outputs: the most rows that waited for a turn, rows that it keeps, and the most numbers of rows
+    that were kept beside: what was found for one output and waited for others.
+    """
+
+    input: int
+    join: int
+    output: int
+
+
 @dataclass(slots=True)
 class OperatorMetrics:
     """Of one operator: since it was built, or of all shards together."""
@@ -70,6 +80,8 @@ class OperatorMetrics:
     state_rows: int = 0
     state_bytes: int = 0
     delays: Delays | None = None
+    response: Delays | None = None  # of an output of several: from when rows were taken to when it gave what they make
+    buffers: Buffers | None = None
 
     @staticmethod
     def of(spec: Spec) -> OperatorMetrics:
@@ -87,6 +99,14 @@ class OperatorMetrics:
         if other.delays is not None:
             self.delays = self.delays or Delays()
             self.delays.merge(other.delays)
+        if other.response is not None:
+            self.response = self.response or Delays()
+            self.response.merge(other.response)
+        if other.buffers is not None:
+            before = self.buffers or other.buffers
+            self.buffers = Buffers(
+                max(before.input, other.buffers.input), other.buffers.join, max(before.output, other.buffers.output)
+            )
 
     @property
     def capacity(self) -> float:
@@ -104,25 +124,31 @@ class OperatorMetrics:
             found["probes"] = self.probes
         if self.delays is not None:
             found["delay"] = self.delays.summary()
+        if self.response is not None:
+            found["response"] = self.response.summary()
+        if self.buffers is not None:
+            found["buffers"] = self.buffers._asdict()
         return found
 
     def packed(self) -> dict[str, Any]:
         """For a packet."""
         arcs = [[arc.positive, arc.negative, arc.messages] for arc in (*self.arcs, self.out)]
         numbers = [self.probes, self.state_rows, self.state_bytes]
-        late = None if self.delays is None else self.delays.packed()
+        late, response = (None if one is None else one.packed() for one in (self.delays, self.response))
         return {
             "name": self.name, "id": self.id, "sources": self.sources, "arcs": arcs, "seconds": self.seconds,
-            "numbers": numbers, "delays": late,
+            "numbers": numbers, "delays": late, "response": response, "buffers": self.buffers,
         }
 
     @staticmethod
     def unpacked(packed: Mapping[str, Any]) -> OperatorMetrics:
         *arcs, out = (Traffic(*numbers) for numbers in packed["arcs"])
         probes, rows, size = packed["numbers"]
-        late = None if packed["delays"] is None else Delays.unpacked(packed["delays"])
+        late, response = (None if packed[name] is None else Delays.unpacked(packed[name]) for name in ("delays", "response"))
+        buffers = None if packed["buffers"] is None else Buffers(*packed["buffers"])
         return OperatorMetrics(
-            packed["name"], packed["id"], list(packed["sources"]), arcs, out, packed["seconds"], probes, rows, size, late
+            packed["name"], packed["id"], list(packed["sources"]), arcs, out, packed["seconds"], probes, rows, size, late,
+            response, buffers,
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sash.deltas import Delta
 from sash.kernels.counting import count_signs
+from sash.operators.delays import Delays
 from sash.operators.filter.routing import Routing, Sieve
 from sash.operators.many_outputs import ManyOutputs
 from sash.operators.operator import Operator
@@ -16,7 +17,7 @@ from sash.runtime.arcs import Arc, Buffer, least_clock
 from sash.runtime.metrics import OperatorMetrics, Traffic
 from sash.runtime.premature import Early
 from sash.runtime.sources import Sources
-from sash.schema import BEGINNING, FOREVER
+from sash.schema import BEGINNING, FOREVER, SECOND
 
 Begins = Mapping[str, int | None]  # the instants of the first rows of all streams, and of TIME
 
@@ -44,6 +45,7 @@ class Node:
     results: list[tuple[Node, Delta]] | None = None  # where a sink puts what it gives in a step
     early: Early | None = None  # of a negation
     taps: dict[Spec, Node] = field(default_factory=dict)  # of one with several outputs: where each comes out
+    began: float = 0.0  # of one with taps: when it last took rows
     heir: Node | None = None  # the only reader, where that one may work on what it is given at once
     # For a step in one pass:
     sources: Sources = field(default_factory=lambda: Sources(()))
@@ -127,7 +129,7 @@ class Node:
     def run(self, inputs: Sequence[Delta], now: int, begins: Begins) -> Delta:
         """Work up to an instant; what it gives is still to be put down, or handed over."""
         assert self.operator is not None
-        started = time.perf_counter()
+        started = self.began = time.perf_counter()
         delta = self.operator.run(inputs, now, self.begin(begins) if self.begins_with is not None else None)
         self.metrics.seconds += time.perf_counter() - started
         self.observe(inputs, delta)
@@ -170,14 +172,23 @@ class Node:
         if self.results is not None:
             self.results.append((self, delta))
 
-    def tapped(self) -> Iterator[tuple[Node, Delta]]:
-        """What came out of its taps when it last ran: of those that gave something."""
+    def tapped(self) -> Iterator[tuple[Node, Delta, int]]:
+        """What came out of its taps when it last ran, each with the instant before which that is all."""
         if self.taps:
             assert isinstance(self.operator, ManyOutputs)
+            until, took = self.operator.given_until, int(SECOND * (time.perf_counter() - self.began))
             for spec, delta in self.operator.given():
                 tap = self.taps[spec]
-                tap.gave(delta)
-                yield tap, delta
+                if len(delta.ts):
+                    tap.gave(delta)
+                    tap.responded(took, len(delta.ts))
+                yield tap, delta, self.aim if until is None else until
+
+    def responded(self, took: int, rows: int) -> None:
+        """So many rows came out of a tap, so many microseconds after what they are made of had come in."""
+        if self.metrics.response is None:
+            self.metrics.response = Delays()
+        self.metrics.response.add_equal(took, rows)
 
     def begin(self, begins: Begins) -> int | None:
         """When the query of an operator begins."""

@@ -120,8 +120,9 @@ class OnePass:
             node.sources.note(node)
         if len(given.ts):
             self._work_on(node, given)
-        for tap, delta in node.tapped():
-            self._work_on(tap, delta)
+        for tap, delta, _ in node.tapped():
+            if len(delta.ts):
+                self._work_on(tap, delta)
 
     def _work_on(self, node: Node, delta: Delta) -> None:
         """Let those work on rows who read them, one after the other, and at once who reads those."""
@@ -140,7 +141,8 @@ class OnePass:
         operator, weight = node.operator, self._time_weight
         assert operator is not None
         begin = node.begin(self._begins) if node.begins_with is not None else None
-        started = perf_counter() if weight else 0.0
+        started = perf_counter() if weight or node.taps else 0.0
+        node.began = started
         given = operator.run(inputs, now, begin)
         if weight:
             node.metrics.seconds += weight * (perf_counter() - started)
@@ -174,10 +176,10 @@ class OnePass:
     def _leave(self, node: Node, given: Delta, now: int) -> None:
         """One that gives much, and has given a part of it: the cycle lets it go on."""
         self._has_too_much, node.aim = True, now
-        for one, delta in [(node, given), *node.tapped()]:
+        for one, delta, until in [(node, given, node.got_to), *node.tapped()]:
             if one.output.is_clear:
                 self._filled.append(one.output)
-            one.output.put(delta, node.got_to)
+            one.output.put(delta, until)
 
     def count_skipped(self) -> None:
         """Before somebody looks at what operators have counted."""

@@ -6,17 +6,22 @@
     batch:K    depth first with batches of about K rows (whole instants always)
     auto       depth first with batches as large as the load wants: everything at once while that is soon done
     memory     small batches, and break nodes where rows have become few for the work: what shrinks rows fastest runs first
+
+    join:RULE  behind one of these: whose turn it is in joins of several windows (`operators/shared_join/schedules.py`)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 
 from sash.errors import SashError, as_text
+from sash.operators.shared_join.schedules import AUTO as JOIN_AUTO
+from sash.operators.shared_join.schedules import parse_join_schedule
 from sash.schema import FOREVER
 
 RULES = ("dfs", "bfs", "rr")
+OF_JOINS = "join:"
 ALL = FOREVER
 BY_LOAD = 0
 
@@ -32,8 +37,19 @@ class Schedule:
     rule: str = "dfs"
     batch: int = BY_LOAD
     has_breaks: bool = False  # break nodes are placed by what operators were seen to do
+    join: str = JOIN_AUTO  # whose turn it is in joins of several windows
+
+    @property
+    def is_by_load(self) -> bool:
+        """Whether steps may be taken in one pass."""
+        return (self.rule, self.batch, self.has_breaks) == ("dfs", BY_LOAD, False)
 
     def __str__(self) -> str:
+        return self.order if self.join == JOIN_AUTO else f"{self.order} {OF_JOINS}{self.join}"
+
+    @property
+    def order(self) -> str:
+        """In which operators run."""
         if self.has_breaks:
             return "memory"
         if self.batch == BY_LOAD:
@@ -49,7 +65,12 @@ MEMORY = Schedule("dfs", 1 << 12, has_breaks=True)
 
 def parse_schedule(text: str) -> Schedule:
     """What a user writes."""
-    name, _, number = as_text(text, "a schedule").strip().lower().partition(":")
+    order, _, join = as_text(text, "a schedule").strip().lower().partition(f" {OF_JOINS}")
+    return replace(_parse_order(order.strip()), join=parse_join_schedule(join) if join else JOIN_AUTO)
+
+
+def _parse_order(text: str) -> Schedule:
+    name, _, number = text.partition(":")
     if not number and name in ("auto", "memory"):
         return AUTO if name == "auto" else MEMORY
     if not number and name in RULES:

@@ -110,7 +110,7 @@ class Shard:
         self._known_views: tuple[View, ...] = ()  # of all levels, one of every spec
         self._exchanges: list[Port] = []
         self._sinks = tuple[Spec, ...]()  # views, and what other levels want
-        self._graph = Graph((), arena, self._interner, self.failures, is_first_shard=shard == 0)
+        self._graph = Graph((), arena, self._interner, self.failures, is_first_shard=shard == 0, hands_out=take_part is not None)
         self._take_job(job)
         for sink in self._sinks:
             self._graph.add(sink)

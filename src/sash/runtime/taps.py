@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sash.operators.many_outputs import ManyOutputs
-from sash.runtime.metrics import OperatorMetrics
+from sash.runtime.metrics import Buffers, OperatorMetrics
 from sash.runtime.node import Node
 
 
@@ -24,6 +24,7 @@ def taps_metrics(node: Node, size: int) -> Iterator[OperatorMetrics]:
         yield replace(
             tap.metrics, sources=own.sources, arcs=own.arcs, seconds=own.seconds * rows[spec] / total,
             probes=_part(operator.probes, place, count), state_rows=operator.kept_by(spec), state_bytes=_part(size, place, count),
+            buffers=Buffers(operator.most_waiting, operator.kept_by(spec), operator.most_held),
         )
 
 

@@ -121,11 +121,10 @@ class SignedJoin(Piecewise, Timeless):
 
 
 def in_slices(left: Delta, right: Delta, now: int, size: int) -> Iterator[tuple[Delta, Delta, int]]:
-    """Both inputs cut at the same instants, with the next cut: a log need not have room for more new rows than so many."""
+    """Both inputs cut at the same instants, with the next cut: a log need not have room for many more new rows than so many."""
     while len(left) > size or len(right) > size:
         cut = min(int(delta.ts[size]) for delta in (left, right) if len(delta) > size)
+        cut = max(cut, min(int(delta.ts[0]) for delta in (left, right) if len(delta)) + 1)  # an instant may have more rows
         (left_part, left), (right_part, right) = left.split(cut), right.split(cut)
-        if not len(left_part) and not len(right_part):
-            break  # one instant with more rows than a slice
         yield left_part, right_part, cut
     yield left, right, now

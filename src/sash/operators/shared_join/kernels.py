@@ -45,19 +45,25 @@ SAMPLE = 8  # one row in so many is asked for copies among what it meets; a powe
 # Places of the cursor. A call that finds an output full stops in the midst of a row, and the next one goes on there.
 LEFT, RIGHT = 0, 1  # next row to come
 CHAIN = 2  # where in the chain of the row at hand, plus one; 0: no row is at hand
-TAP = 3  # whose row leaves; or, below zero, of a row that comes, how many taps are through with it, and one
+TAP = 3  # whose row leaves, in the order of taps; or, below zero, of a row that comes, how many taps are through with it, and one
 NEXT = 4  # when the next row leaves a window
 PROBES, COPIES = 5, 6  # walks in which copies were looked for, and pairs that they would be spared if those were one
-CURSOR = 7
+KNOWN, LEFT_OVER = 7, 8  # in a turn: the next partner that is known, and how many are left of the row at hand
+FOUND, FOUND_HEAD = 9, 10  # where the next partner that was found is kept, and where it is told how many the row at hand has
+OPEN = 11  # the instant of the next row to come, or of the one at hand: nothing comes before it any more
+CURSOR = 12
 
 
 class SharedLines(NamedTuple):
-    """What a log is made of; `jumps` are lines further on in chains, no state: only to ask memory for them."""
+    """What a log is made of; no state are `jumps`, lines further on in chains, only to ask memory for them, and `stops`: of a row
+    that has been entered and is not through with all windows, where its walk goes on.
+    """
 
     registers: Line
     lines: Lines
     table: Line
     jumps: Line
+    stops: Line
 
 
 class Side(NamedTuple):
@@ -71,8 +77,9 @@ class Side(NamedTuple):
     log: SharedLines
     windows: Line
     oldest: Line
-    order: Line  # taps, the shortest window first
+    order: Line  # the taps that are run now, the shortest window first
     leaders: Line
+    tail: Line  # the number of the next row, in the time of these taps
     ahead: Line  # of rows that come, where the walk ahead through the chain of the other side is
 
 
@@ -162,7 +169,7 @@ def find_partners(
 def head(side: Side, tap: int) -> int:
     """When the next row leaves a window."""
     row = side.oldest[tap]
-    if row == side.log.registers[TAIL]:
+    if row == side.tail[0]:
         return FOREVER
     return side.log.lines[row & (len(side.log.lines) - 1), len(side.masks) + TS] + side.windows[tap]
 
@@ -232,7 +239,7 @@ def come(
     """Pair a row that comes with those of the other side from one of them on, for all taps but so many that are through with it.
     The row to go on with once there is room again, or NOBODY; and how many taps are through.
     """
-    log, met, stops, taps, number = other.log, join.met, join.stops, join.taps, own.log.registers[TAIL] - 1
+    log, met, stops, taps, number = other.log, join.met, join.stops, join.taps, own.tail[0] - 1
     width, mask, all_taps = len(other.masks), len(log.lines) - 1, len(other.order)
     while row != NOBODY:
         start, first, count = row, through, 0
@@ -324,12 +331,21 @@ def make_ready(tap: int, own: Side, other: Side) -> None:
 
 
 @inlined
+def newest_partner(tap: int, own: Side, other: Side) -> int:
+    """Of the oldest row in a window. Rows that have come in longer or shorter windows alone are passed by."""
+    row = own.log.lines[own.oldest[tap] & (len(own.log.lines) - 1), len(own.masks) + PARTNER]
+    while row >= other.tail[0]:
+        row = other.log.lines[row & (len(other.log.lines) - 1), len(other.masks) + PREVIOUS]
+    return row
+
+
+@inlined
 def leave_one(is_left: int, tap: int, ts: int, own: Side, other: Side, join: SharedSides) -> bool:
     """Let the oldest row leave a window; whether there was room."""
     row = join.cursor[CHAIN] - 1
     if row == NOBODY:
         make_ready(tap, own, other)
-        row = own.log.lines[own.oldest[tap] & (len(own.log.lines) - 1), len(own.masks) + PARTNER]
+        row = newest_partner(tap, own, other)
     if row >= other.oldest[tap]:
         row = leave(is_left, tap, row, ts, own, other, join)
         join.cursor[CHAIN] = row + 1
@@ -389,6 +405,16 @@ def enter(came: Came, i: int, own: Side, other: Side) -> int:
 
 
 @inlined
+def will_leave(ts: int, own: Side, join: SharedSides) -> None:
+    """One row more is in the windows of these taps."""
+    own.tail[0] += 1
+    for place in range(len(own.order)):
+        tap = own.order[place]
+        join.taps.due[tap] = min(join.taps.due[tap], ts + own.windows[tap])
+    join.cursor[NEXT] = min(join.cursor[NEXT], ts + own.windows[own.order[0]])
+
+
+@inlined
 def come_one(is_left: int, came: Came, i: int, own: Side, other: Side, join: SharedSides) -> bool:
     """A row comes on one side; whether there was room for its pairs."""
     cursor, row, through = join.cursor, join.cursor[CHAIN] - 1, 0
@@ -397,9 +423,7 @@ def come_one(is_left: int, came: Came, i: int, own: Side, other: Side, join: Sha
     elif not has_null(came.rows, i, own.masks):
         walk_ahead(came, i, own, other)
         row = enter(came, i, own, other)
-        for tap in range(len(own.windows)):
-            join.taps.due[tap] = min(join.taps.due[tap], came.ts[i] + own.windows[tap])
-        cursor[NEXT] = min(cursor[NEXT], came.ts[i] + own.windows[own.order[0]])
+        will_leave(came.ts[i], own, join)
     if row != NOBODY:
         row, through = come(is_left, came, i, row, through, own, other, join)
     cursor[CHAIN], cursor[TAP] = row + 1, -through - 1 if row != NOBODY else 0
@@ -408,15 +432,16 @@ def come_one(is_left: int, came: Came, i: int, own: Side, other: Side, join: Sha
 
 @inlined
 def leave_windows(until: int, join: SharedSides) -> bool:
-    """Let all rows leave all windows that do so up to an instant; whether there was room."""
-    cursor, due = join.cursor, join.taps.due
-    for tap in range(cursor[TAP], len(due)):
+    """Let all rows leave the windows of these taps that do so up to an instant; whether there was room."""
+    cursor, due, order = join.cursor, join.taps.due, join.left.order
+    for place in range(cursor[TAP], len(order)):
+        tap = order[place]
         if due[tap] <= until and not leave_window(tap, until, join):
-            cursor[TAP] = tap
+            cursor[TAP] = place
             return False
     cursor[TAP], cursor[NEXT] = 0, FOREVER
-    for tap in range(len(due)):
-        cursor[NEXT] = min(cursor[NEXT], due[tap])
+    for place in range(len(order)):
+        cursor[NEXT] = min(cursor[NEXT], due[order[place]])
     return True
 
 
@@ -431,7 +456,7 @@ def join_shared(
     cursor, has_room = join.cursor, True
     while True:
         comes_left, comes_right = time_of(left, cursor[LEFT]), time_of(right, cursor[RIGHT])
-        comes = min(comes_left, comes_right)
+        cursor[OPEN] = comes = min(comes_left, comes_right)
         is_coming = cursor[CHAIN] != 0 and cursor[TAP] < 0
         if not is_coming and cursor[NEXT] <= min(comes, until):
             has_room = leave_windows(min(comes, until), join)

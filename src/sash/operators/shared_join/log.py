@@ -17,15 +17,16 @@ class SharedLog(RowLog):
     EXTRA = SHARED_EXTRA
 
     def _bundle(self) -> Bundle:
-        return Bundle(SharedLines, self.registers, self.lines, self.table, self._jumps())
+        return Bundle(SharedLines, self.registers, self.lines, self.table, *self._notes())
 
     def _forget(self, now: int) -> None:
         super()._forget(now)
-        self.bundle.replace(jumps=self._jumps())
+        jumps, stops = self._notes()
+        self.bundle.replace(jumps=jumps, stops=stops)
 
-    def _jumps(self) -> Int64s:
-        """Lines further on in chains; not state: only to ask memory for them."""
-        return np.zeros(len(self.lines), np.int64)
+    def _notes(self) -> tuple[Int64s, Int64s]:
+        """What is no state: lines further on in chains, and where walks of rows go on."""
+        return np.zeros(len(self.lines), np.int64), np.zeros(len(self.lines), np.int64)
 
     def first_after(self, instant: int) -> int:
         """The number of the first row that came after an instant."""

@@ -12,9 +12,9 @@ Output:  none; those of its taps are signed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sash.deltas import Delta, forever
 from sash.operators.join.leaving import LeavingJoin
@@ -22,7 +22,9 @@ from sash.operators.join.operator import SLICE, in_slices
 from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import OperatorContext
 from sash.operators.output_chunks import MOST
-from sash.operators.shared_join.together import Together
+from sash.operators.shared_join.schedules import ONE_PASS
+from sash.operators.shared_join.together import Readers, Together
+from sash.operators.spec import Spec
 from sash.schema import FOREVER
 from sash.stores.arena import Scope
 
@@ -32,7 +34,17 @@ if TYPE_CHECKING:
 
 TOGETHER = "together"  # the scope of the common logs
 
-Part = tuple[list[tuple["LeavingJoinSpec", Delta]], int | None]  # what taps give, and the instant before which that is all
+Given = list[tuple["LeavingJoinSpec", Delta]]
+
+
+class Part(NamedTuple):
+    """What taps give; the instant before which that is all of these, and the one before which all taps have given all: None where
+    nothing follows.
+    """
+
+    given: Given
+    until: int | None
+    through: int | None
 
 
 class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
@@ -45,7 +57,11 @@ class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
         self._new: list[LeavingJoinSpec] = []  # opened, and not run yet
         self._together: Together | None = None
         self._apart: dict[LeavingJoinSpec, LeavingJoin] = {}
-        self._given: list[tuple[LeavingJoinSpec, Delta]] = []
+        self._given: Given = []
+        self._given_until: int | None = None
+        self._schedule = ONE_PASS
+        self._queries_of: Callable[[Spec], int] = lambda tap: 1
+        self._awaited: Callable[[], Container[Spec]] = tuple
         self._parts: Iterator[Part] = iter(())
 
     @property
@@ -67,40 +83,63 @@ class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
         return self.go_on()
 
     def go_on(self) -> Delta:
-        given, self.through = next(self._parts)
+        self._given, self._given_until, self.through = next(self._parts)
         if self.through is None:
             self._parts = iter(())  # what it refers to may go
-        self._given = [(tap, delta) for tap, delta in given if len(delta.ts)]
         return self.nothing
 
-    def given(self) -> Sequence[tuple[LeavingJoinSpec, Delta]]:
+    def given(self) -> Given:
         return self._given
+
+    @property
+    def given_until(self) -> int | None:
+        return self._given_until
 
     def _run_together(self, left: Delta, right: Delta, now: int) -> Iterator[Part]:
         assert self._together is not None
-        for given, until in self._together.run(left, right, now):
+        readers = Readers(self._queries, self._awaited_taps)
+        for given, until, through in self._together.run(left, right, now, self._schedule, readers):
             part = [(self._taps[tap], delta) for tap, delta in given]
-            if until is None:
+            if through is None:
                 self.probes += self._together.walks
+                self.most_waiting = max(self.most_waiting, self._together.most_waiting)
+                self.most_held = max(self.most_held, self._together.most_held)
                 if self._together.has_many_copies:
                     self._part()
-            yield part, until
+            yield Part(part, until, through)
+
+    def _queries(self, tap: int) -> int:
+        return self._queries_of(self._taps[tap])
+
+    def _awaited_taps(self) -> list[int]:
+        awaited = self._awaited()
+        return [number for number, tap in enumerate(self._taps) if tap in awaited] if awaited else []
+
+    def schedule_taps(
+        self, schedule: str, queries: Callable[[Spec], int], awaited: Callable[[], Container[Spec]]
+    ) -> None:
+        self._schedule, self._queries_of, self._awaited = schedule, queries, awaited
+
+    def pause_at(self, reached: int | None) -> None:
+        if self._together is not None:
+            self._together.pause_at(reached)
 
     def _run_alone(self, left: Delta, right: Delta, now: int) -> Iterator[Part]:
         (tap,) = self._apart
         for delta, until in self._parts_of(tap, left, right, now):
-            yield [(tap, delta)], until
+            yield Part([(tap, delta)], until, until)
 
     def _run_apart(self, left: Delta, right: Delta, now: int) -> Iterator[Part]:
         """Slice by slice: a part ends where all joins have got to."""
         given: list[tuple[LeavingJoinSpec, Delta]] = []
-        for left_part, right_part, until in in_slices(left, right, now, SLICE):
+        for left_part, right_part, stop in in_slices(left, right, now, SLICE):
             if sum(len(delta.ts) for _, delta in given) >= MOST:
-                yield _joined(given), self._reached + 1
+                until = self._reached + 1
+                yield Part(_joined(given), until, until)
                 given = []
             for tap in self._taps:
-                given += ((tap, delta) for delta, _ in self._parts_of(tap, left_part, right_part, until))
-        yield _joined(given), None
+                given += ((tap, delta) for delta, _ in self._parts_of(tap, left_part, right_part, stop))
+        yield Part(_joined(given), None, None)
 
     def _parts_of(self, tap: LeavingJoinSpec, left: Delta, right: Delta, now: int) -> Iterator[tuple[Delta, int | None]]:
         """What the join of one tap alone makes of rows."""
@@ -234,7 +273,7 @@ class SharedJoin(ManyOutputs["LeavingJoinSpec"]):
         return f"{self._spec.fingerprint}/{name}"
 
 
-def _joined(given: Sequence[tuple[LeavingJoinSpec, Delta]]) -> list[tuple[LeavingJoinSpec, Delta]]:
+def _joined(given: Given) -> Given:
     """One delta a tap."""
     found: dict[LeavingJoinSpec, list[Delta]] = {}
     for tap, delta in given:

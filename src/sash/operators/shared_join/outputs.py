@@ -6,7 +6,7 @@ its own, as much as the rows of late make likely.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,7 @@ class TapOutput:
     """Where one tap is written to, and what it gave; and from where its columns are copied, side by side, and their NULLs."""
 
     def __init__(self, tap: LeavingJoinSpec) -> None:
-        self._width, self._record = tap.layout.width, np.zeros(PLACES, np.int64)
+        self._width, self._record, self.nothing = tap.layout.width, np.zeros(PLACES, np.int64), Delta.empty(tap.layout.width)
         self._place, self._likely = Delta.room(LITTLE, tap.layout.width), FanoutEstimate()
         self._parts: list[Delta] = []
         self._taken = 0  # changes of these rows that were taken before the end
@@ -51,6 +51,9 @@ class TapOutput:
         elif self._room is not self._place:
             self._aim(self._place)
         return len(self._room.ts)
+
+    def likely(self, came: int) -> int:
+        return self._likely.of(came)
 
     def put_aside(self, count: int) -> int:
         """So many changes were written, and there is too little room for more; the room that there is now."""
@@ -73,11 +76,9 @@ class TapOutput:
             self._aim(self._place)
         return made
 
-    def instants(self, count: int) -> tuple[int, int] | None:
-        """Of the first and the last change that were written."""
-        first = self._parts[0].ts[0] if self._parts else self._room.ts[0] if count else None
-        last = self._room.ts[count - 1] if count else self._parts[-1].ts[-1] if self._parts else None
-        return None if first is None or last is None else (int(first), int(last))
+    def first(self, count: int) -> int:
+        """The instant of the first change that was written."""
+        return int(self._parts[0].ts[0]) if self._parts else int(self._room.ts[0]) if count else FOREVER
 
     def take_before(self, count: int, until: int) -> Delta:
         """What was written of what happens before an instant; the rest stays here."""
@@ -122,13 +123,14 @@ class TapOutputs:
         )
         assert Output._fields == ("values", "ts", "weight"), "as records are written here"
 
-    def begin(self, came: int) -> None:
-        self._counts[:] = self._aside = 0
-        self._rooms[:] = [output.begin(came) for output in self._outputs]
+    def begin(self, came: int, taps: Int64s) -> None:
+        """Be ready for what these taps give for so many rows."""
+        self._counts[taps] = self._aside = 0
+        self._rooms[taps] = [self._outputs[tap].begin(came) for tap in taps.tolist()]
 
-    def make_room(self) -> None:
-        """A tap has no room for what a row may give any more: it gets more, and others that have little left."""
-        for tap in np.flatnonzero(self._rooms - self._counts < MET).tolist():
+    def make_room(self, taps: Int64s) -> None:
+        """One of these has no room for what a row may give any more: it gets more, and others that have little left."""
+        for tap in taps[self._rooms[taps] - self._counts[taps] < MET].tolist():
             self._aside += self._counts.item(tap)
             self._rooms[tap] = self._outputs[tap].put_aside(self._counts.item(tap))
             self._counts[tap] = 0
@@ -138,33 +140,41 @@ class TapOutputs:
         """Whether so many changes were put aside that they should not wait for the others."""
         return self._aside >= MOST
 
-    def take_whole_instants(self) -> tuple[list[tuple[int, Delta]], int] | None:
-        """What all gave before the instant of the last change, and that instant. None if all are of one."""
-        found = zip(self._outputs, self._counts.tolist(), strict=True)
-        instants = [ends for output, count in found if (ends := output.instants(count)) is not None]
-        until = max(last for _, last in instants)
-        if min(first for first, _ in instants) == until:
+    def take_whole_instants(self, taps: Int64s, comes: int) -> tuple[list[tuple[int, Delta]], int] | None:
+        """What these gave before the first instant at which anything is still to happen, and that instant. None if it is nothing.
+        The next row comes at `comes`; rows leave one window after the other, so windows are at different instants.
+        """
+        found = [(self._outputs[tap], self._counts.item(tap)) for tap in taps.tolist()]
+        until = min(comes, int(self.due[taps].min()))
+        if min(output.first(count) for output, count in found) >= until:
             return None
         taken = []
-        for tap, output in enumerate(self._outputs):
-            delta = output.take_before(self._counts.item(tap), until)
+        for tap, (output, count) in zip(taps.tolist(), found, strict=True):
+            delta = output.take_before(count, until)
             self._counts[tap] = 0
             if len(delta.ts):
                 taken.append((tap, delta))
         self._aside = 0
         return taken, until
 
-    def take(self, came: int) -> Iterator[tuple[int, Delta]]:
-        """What all gave, by the number of the tap, of those that gave something."""
-        for tap, (output, count) in enumerate(zip(self._outputs, self._counts.tolist(), strict=True)):
-            if count or output.has_parts:
-                yield tap, output.take(count, came)
+    def take(self, came: int, taps: Int64s) -> Iterator[tuple[int, Delta]]:
+        """What these gave, by the number of the tap, of those that gave something."""
+        for tap, count in zip(taps.tolist(), self._counts[taps].tolist(), strict=True):
+            if count or self._outputs[tap].has_parts:
+                yield tap, self._outputs[tap].take(count, came)
+
+    def nothing(self, tap: int) -> Delta:
+        return self._outputs[tap].nothing
+
+    def likely(self, tap: int, came: int) -> int:
+        """How many changes a tap may give for so many rows, as the rows of late tell."""
+        return self._outputs[tap].likely(came)
 
 
-def leaders(taps: Sequence[LeavingJoinSpec], order: Int64s) -> Int64s:
-    """For every tap the one with the longest window among those that want the same columns; `order`: the shortest first."""
-    last = {taps[tap].columns: tap for tap in order.tolist()}
-    return np.array([last[tap.columns] for tap in taps], np.int64)
+def leaders(kinds: Sequence[Hashable], order: Int64s) -> Int64s:
+    """For every tap the last one in an order among those of its kind."""
+    last = {kinds[tap]: tap for tap in order.tolist()}
+    return np.array([last[kind] for kind in kinds], np.int64)
 
 
 def _stacked(parts: Sequence[Int64s]) -> tuple[Int64s, Int64s]:

@@ -1,4 +1,4 @@
-"""Windows with the queries that want them, and what MQT knows of them beforehand."""
+"""Windows with the queries that want them, and what the schedule MQT of seed 001 knows of them beforehand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sash.errors import SashError
 
 @dataclass(frozen=True)
 class Windows:
-    """Of growing size, in nanoseconds, each with the number of its queries."""
+    """Of growing size, in any unit of time, each with the number of its queries."""
 
     sizes: tuple[int, ...]
     queries: tuple[int, ...]
@@ -27,16 +27,20 @@ class Windows:
 
     def max_throughput(self, scanned: int, ahead: int) -> Fraction:
         """MaxQT: of a tuple that is through with so many windows, behind one that is through with `ahead`."""
+        return self._max_throughputs(scanned)[ahead - scanned - 1]
+
+    def _max_throughputs(self, scanned: int) -> list[Fraction]:
+        """The same behind one that is through with one window more, with two more, …"""
         ends, served = (0, *self.sizes), (0, *accumulate(self.queries))
-        return max(Fraction(served[k] - served[scanned], ends[k] - ends[scanned]) for k in range(scanned + 1, ahead + 1))
+        later = range(scanned + 1, len(ends))
+        return list(accumulate((Fraction(served[k] - served[scanned], ends[k] - ends[scanned]) for k in later), max))
 
     def matrix(self) -> Int64s:
         """The ranks of all values of MaxQT: equal values have equal ranks, so the order is exact. -1 where there is none."""
         count = len(self.sizes)
-        places = [(scanned, ahead) for scanned in range(count) for ahead in range(scanned + 1, count + 1)]
-        values = {place: self.max_throughput(*place) for place in places}
-        ranks = {value: rank for rank, value in enumerate(sorted(set(values.values())))}
+        values = [self._max_throughputs(scanned) for scanned in range(count)]
+        ranks = {value: rank for rank, value in enumerate(sorted({value for line in values for value in line}))}
         made = np.full((count, count + 1), -1, np.int64)
-        for place, value in values.items():
-            made[place] = ranks[value]
+        for scanned, line in enumerate(values):
+            made[scanned, scanned + 1 :] = [ranks[value] for value in line]
         return made

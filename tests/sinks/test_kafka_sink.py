@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import uuid
+from collections import Counter
 from contextlib import suppress
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ from confluent_kafka import KafkaException, Producer
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "spark"))
 
+from tables import bag
 from test_laws_of_sinks import VIEWS, played
 from test_sinks_on_spark import JOB, die_before_commit, put
 from topics import as_messages, held, messages, values
@@ -76,6 +81,63 @@ def test_every_push_is_in_the_topics(address: str, topic: str) -> None:
         expected = as_messages(schema(("_op", BIGINT), ("_ts", STRING), *((f.name, f.type) for f in db.catalog.views["joined"].plan.schema.fields)),
                                pa.table([log.column(0).cast(pa.int64()), log.column(1).cast(pa.string()), *log.columns[2:]], names=log.column_names))
         assert values(value for _, _, value in found) == expected
+
+
+ENVELOPED = """CREATE TABLE t (k STRING, d DATE, v BIGINT, at TIMESTAMP, m DECIMAL(9, 2), x DOUBLE, l ARRAY<TIMESTAMP>);
+CREATE MATERIALIZED VIEW v AS SELECT k, d, SUM(v) AS v, MAX(at) AS at, MAX(m) AS m, MIN(x) AS x, ANY_VALUE(l) AS l FROM t GROUP BY k, d;"""
+NOON = datetime(2026, 1, 1, 12, 0, 0, 250_000)
+FIRST = [("a", date(2026, 1, 1), 1, NOON, Decimal("1.25"), 0.5, [NOON]), ("b", None, 2, None, None, float("nan"), None), (None, date(1960, 1, 1), 3, NOON, None, None, [])]
+
+
+def test_envelopes_of_debezium_are_read_again(address: str, topic: str) -> None:
+    """By a table that follows them; and each says what its row was before."""
+    with sash.connect() as db, sash.connect() as reader:
+        db.execute(ENVELOPED + create(address, topic, "v", format="debezium", partitions="2"))
+        db.push("t", FIRST)
+        db.end()
+        db.drain()
+        reader.execute(f"""CREATE TABLE r (k STRING, d DATE, v BIGINT, at TIMESTAMP, m DECIMAL(9, 2), x DOUBLE, PRIMARY KEY (k, d))
+            WITH (format = 'debezium', servers = '{address}', topic = '{topic}', every = '0.01 SECONDS');
+            CREATE MATERIALIZED VIEW v AS SELECT * FROM r""")
+        for change in ("INSERT INTO t VALUES ('a', DATE '2026-01-01', 5, NULL, 2.5, 0.25, NULL), ('c', NULL, 1, NULL, NULL, NULL, NULL)", "DELETE FROM t WHERE k = 'b'", "DELETE FROM t", "INSERT INTO t VALUES ('b', NULL, 9, NULL, NULL, NULL, NULL)"):
+            reader.run()
+            wanted = db.final("v").to_arrow().drop_columns(["l"])
+            assert bag(reader.view("v").to_arrow()) == bag(wanted)
+            db.execute(change)
+            db.end()
+            db.drain()
+    rows: dict[bytes | None, Any] = {}
+    ops: list[str] = []
+    for _, key, value in messages(address, topic):
+        if value is None:
+            assert rows.get(key) is None and ops[-1] == "d"
+            continue
+        told = json.loads(value)
+        assert told["before"] == rows.get(key) and told["source"]["table"] == "v"
+        assert told["op"] == ("d" if told["after"] is None else "r" if told["source"]["position"] == 1 else "c" if told["before"] is None else "u")
+        rows[key] = told["after"]
+        ops.append(told["op"])
+    assert Counter(ops) == {"r": 3, "c": 2, "u": 1, "d": 4}
+    micros = 1_767_268_800_250_000
+    assert rows[b'{"k": "b", "d": null}'] == {"k": "b", "d": None, "v": 9, "at": None, "m": None, "x": None, "l": None}
+    first = next(json.loads(value)["after"] for _, key, value in messages(address, topic) if value and key and b'"a"' in key)
+    assert first == {"k": "a", "d": 20454, "v": 1, "at": micros, "m": "1.25", "x": 0.5, "l": [micros]}
+
+
+def test_envelopes_of_another_run_begin_anew(address: str, topic: str) -> None:
+    """Keys that it does not have go."""
+    job = "CREATE TABLE t (k STRING, v BIGINT); CREATE MATERIALIZED VIEW v AS SELECT k, SUM(v) AS v FROM t GROUP BY k;"
+    for rows in ([("a", 1), ("b", 2)], [("b", 2), ("c", 4)]):
+        with sash.connect() as db:
+            db.execute(job + create(address, topic, "v", format="Debezium"))
+            db.push("t", rows)
+            db.end()
+            db.drain()
+    assert {key: json.loads(value)["after"] for key, value in held(address, topic).items()} == {
+        b'{"k": "b"}': {"k": "b", "v": 2}, b'{"k": "c"}': {"k": "c", "v": 4},
+    }  # fmt: skip
+    gone = next(json.loads(value) for _, key, value in messages(address, topic)[2:] if key == b'{"k": "a"}' and value)
+    assert (gone["op"], gone["before"], gone["after"]) == ("d", {"k": "a"}, None)
 
 
 def test_another_process_replaces_the_answer(address: str, topic: str) -> None:
@@ -205,7 +267,8 @@ def test_a_job_on_spark_goes_on_where_the_topic_is(address: str, topic: str, tmp
     [
         ({"topic": ""}, "is in Kafka and needs topic; add topic = 'name'"),
         ({"table": "x"}, 'a sink has no option "table"'),
-        ({"partitions": "none"}, "partitions = 'none'"),
+        ({"partitions": "none"}, "partitions = 'none'"), ({"format": "avro"}, "has no format 'avro'; formats are: json, debezium"),
+        ({"format": "debezium", "mode": "changes"}, "are about rows with a key"),
         ({"kafka.sasl.password": "x"}, r"is a secret, .* write kafka.sasl.password.env = 'NAME'"),
         ({"kafka.sasl.password.env": "SASH_NO_SUCH"}, 'the environment variable "SASH_NO_SUCH" is not set'),
         ({"kafka.transactional.id": "x"}, "is not for users to say"),

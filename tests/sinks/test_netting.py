@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tables import bag, plain
 
 from sash.errors import without_passwords
-from sash.sinks.netting import net_rows
+from sash.sinks.netting import NetRows, net_rows
 from sash.sinks.sink import SinkRefused
 
 KEYS = st.sampled_from([None, 0.0, 1.5, float("nan")])
@@ -20,10 +20,21 @@ ROWS = st.tuples(KEYS, st.sampled_from([None, "a", ""]), st.sampled_from([None, 
 TYPES = (pa.float64(), pa.string(), pa.int64())
 
 
-def netted(changes: list[tuple[int, tuple[Any, ...]]], key: tuple[int, ...]) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
+def net(changes: list[tuple[int, tuple[Any, ...]]], key: tuple[int, ...]) -> NetRows:
     columns = pa.table([pa.array([row[place] for _, row in changes], kind) for place, kind in enumerate(TYPES)], names=["k", "s", "n"])
-    found = net_rows(pa.chunked_array([pa.array([op for op, _ in changes], pa.int8())]), columns, key)
+    return net_rows(pa.chunked_array([pa.array([op for op, _ in changes], pa.int8())]), columns, key)
+
+
+def netted(changes: list[tuple[int, tuple[Any, ...]]], key: tuple[int, ...]) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
+    found = net(changes, key)
     return bag(found.inserted), bag(found.updated), bag(found.deleted)
+
+
+def became(changes: list[tuple[int, tuple[Any, ...]]], key: tuple[int, ...]) -> dict[Any, Any]:
+    """What updated rows were before."""
+    found = net(changes, key)
+    after, before = ([plain(tuple(row.values())) for row in rows.to_pylist()] for rows in (found.updated, found.replaced))
+    return dict(zip(after, before, strict=True))
 
 
 @given(st.dictionaries(st.tuples(KEYS, st.sampled_from([None, "a", ""])), st.sampled_from([None, 1, 2])), st.lists(ROWS), st.randoms())
@@ -43,6 +54,7 @@ def test_net_rows_are_those_of_a_dictionary(before: dict[Any, Any], then: list[t
     updated = Counter((*key, n) for key, n in new.items() if key in old and old[key] != n)
     deleted = Counter((*key, n) for key, n in old.items() if key not in new)
     assert netted(changes, (0, 1)) == (inserted, updated, deleted)
+    assert {(*key, n): (*key, old[key]) for key, n in new.items() if key in old and old[key] != n} == became(changes, (0, 1))
 
 
 @pytest.mark.parametrize(

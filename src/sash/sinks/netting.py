@@ -32,6 +32,7 @@ class NetRows:
     inserted: pa.Table
     updated: pa.Table
     deleted: pa.Table
+    replaced: pa.Table  # what the updated ones were before, row by row
 
     @property
     def count(self) -> int:
@@ -49,16 +50,19 @@ def net_rows(ops: pa.ChunkedArray, columns: pa.Table, key: Sequence[int]) -> Net
         raise _not_unique(rows.filter(pa.array(np.abs(weights) > 1)), columns.column_names, key)
     if not len(plus) and not len(minus):
         nothing = plus.rename_columns(columns.column_names)
-        return NetRows(nothing, nothing, nothing)
+        return NetRows(nothing, nothing, nothing, nothing)
     by_key = _by_key(plus, minus, key)
-    kinds, counts, places = (np.asarray(by_key.column(name)) for name in ("kind_sum", "kind_count", "place_max"))
+    found = ("kind_sum", "kind_count", "place_max", "place_min")
+    kinds, counts, places, least = (np.asarray(by_key.column(name)) for name in found)
     doubled = (counts > 2) | ((counts == 2) & (kinds != PLUS + MINUS))
     if doubled.any():
         where = places[doubled]
         examples = pa.concat_tables([plus.take(where[where >= 0]), minus.take(-1 - where[where < 0])])
         raise _not_unique(examples, columns.column_names, key)
-    found = (plus.take(places[kinds == PLUS]), plus.take(places[kinds == PLUS + MINUS]), minus.take(-1 - places[kinds == MINUS]))
-    return NetRows(*(table.rename_columns(columns.column_names) for table in found))
+    is_other = kinds == PLUS + MINUS
+    gone = minus.take(-1 - places[kinds == MINUS])
+    parts = (plus.take(places[kinds == PLUS]), plus.take(places[is_other]), gone, minus.take(-1 - least[is_other]))
+    return NetRows(*(table.rename_columns(columns.column_names) for table in parts))
 
 
 def _by_key(plus: pa.Table, minus: pa.Table, key: Sequence[int]) -> pa.Table:
@@ -69,7 +73,8 @@ def _by_key(plus: pa.Table, minus: pa.Table, key: Sequence[int]) -> pa.Table:
         columns = [_comparable(table.column(name)) for name in names]
         sides.append(pa.table([*columns, pa.array(np.full(len(table), kind)), pa.array(places)], names=[*names, "kind", "place"]))
     both = pa.concat_tables(sides)
-    return both.group_by(names, use_threads=False).aggregate([("kind", "sum"), ("kind", "count"), ("place", "max")])
+    wanted = [("kind", "sum"), ("kind", "count"), ("place", "max"), ("place", "min")]
+    return both.group_by(names, use_threads=False).aggregate(wanted)
 
 
 def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:

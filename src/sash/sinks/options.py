@@ -15,7 +15,7 @@ from sash.sql.catalog import SinkDefinition
 OF_ALL = ("key", "mode", "existing")
 OPTIONS = {
     "POSTGRES": ("dsn", "dsn_env", "table", *OF_ALL),
-    "KAFKA": ("servers", "topic", "partitions", "kafka.…", *OF_ALL),
+    "KAFKA": ("servers", "topic", "partitions", "format", "kafka.…", *OF_ALL),
     "FILES": ("path", "format", "partition_by", "file_size", "mode", "existing"),
     "DELTA": ("path", "partition_by", *OF_ALL),
 }

@@ -46,4 +46,4 @@ def net_changes(changes: pa.Table, schema: Schema, key: tuple[int, ...]) -> NetR
             rows = rows.set_column(place, rows.column_names[place], examples.take(combined(rows.column(place))))
         return rows
 
-    return NetRows(decoded(net.inserted), decoded(net.updated), decoded(net.deleted))
+    return NetRows(*map(decoded, (net.inserted, net.updated, net.deleted, net.replaced)))

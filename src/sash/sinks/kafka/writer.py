@@ -16,8 +16,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from sash.errors import SashError
+from sash.errors import SashError, choices
 from sash.sinks.json_objects import fragments, objects
+from sash.sinks.kafka.envelopes import FORMATS, Envelopes, Form, Rows, in_numbers
 from sash.sinks.kafka.record import Record, Topics
 from sash.sinks.netting import net_rows
 from sash.sinks.options import Existing, Mode, SinkSpec
@@ -39,6 +40,12 @@ class KafkaSink:
         check_settings(spec)
         if spec.existing is Existing.REPLACE and spec.mode is Mode.CHANGES:
             raise SashError("messages of a topic stay: existing = 'replace' is for mode = 'upsert'", "name another, or 'append'")
+        form = (spec.option("format") or FORMATS[0]).lower()
+        if form not in FORMATS:
+            raise SashError(f"a sink in Kafka has no format '{form}'", f"formats are: {choices(FORMATS)}")
+        self._has_envelopes = form != FORMATS[0]
+        if self._has_envelopes and spec.mode is Mode.CHANGES:
+            raise SashError("envelopes of Debezium are about rows with a key", "leave mode = 'changes' out, or the format")
         self._spec = spec
         self._owner = Owner(run, epoch, "topic", lambda: f"the topic of {self}")
         self._topics: Topics | None = None
@@ -146,21 +153,26 @@ class KafkaSink:
                 self._producer.poll(FULL)
 
     def _messages(self, taken: Taken, topics: Topics) -> Messages:
-        rows = taken.changes.select(taken.changes.column_names[2:])
-        texts = fragments(self._spec.schema, rows)
+        schema, rows = self._spec.schema, taken.changes.select(taken.changes.column_names[2:])
+        texts = fragments(*in_numbers(schema, rows)) if self._has_envelopes else fragments(schema, rows)
         if self._spec.mode is Mode.CHANGES:
             yield from self._changes(taken, texts)
             return
         net = net_rows(taken.changes.column(0), texts, self._spec.key)
         is_new = taken.after is None or taken.is_answer
-        gone = topics.live_keys() if is_new else set()
-        for table in (net.inserted, net.updated):
-            for key, value in zip(self._keys(table), self._rows(table), strict=True):
-                gone.discard(key)
-                yield key, value, key
         if is_new and len(net.updated) + len(net.deleted):
             raise SinkRefused(f'rows leave view "{self._spec.view}" that never came', "drop the sink and create it again")
-        yield from ((key, None, key) for key in (*self._keys(net.deleted), *sorted(gone)))
+        form: Form = Envelopes(self._spec, taken, is_first=is_new) if self._has_envelopes else Rows()
+        gone = topics.live_keys() if is_new else set()
+        for key, row in zip(self._keys(net.inserted), self._rows(net.inserted), strict=True):
+            gone.discard(key)
+            yield key, form.came(row), key
+        for key, before, row in zip(self._keys(net.updated), self._rows(net.replaced), self._rows(net.updated), strict=True):
+            yield key, form.became(before, row), key
+        for key, row in zip(self._keys(net.deleted), self._rows(net.deleted), strict=True):
+            yield from ((key, value, key) for value in form.went(row))
+        for key in sorted(gone):
+            yield from ((key, value, key) for value in form.went(key))
 
     def _changes(self, taken: Taken, texts: pa.Table) -> Messages:
         if taken.is_answer and taken.after is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import sys
 import threading
 import uuid
-from datetime import date, datetime
+from contextlib import ExitStack
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from without_spark import connected
 import sash
 from kafka_broker import Broker
 from pages import shown_on_page
+from registry_server import registry
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SourceWarning
 from sash.plan.streams import StreamSpec
@@ -276,14 +279,82 @@ def test_positions_outlive_the_folding_of_events(tmp_path: Path, monkeypatch: py
     db.close()
 
 
+def avro_record(name: str, /, **fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": field, "type": kind} for field, kind in fields.items()]}
+
+
+def avro_envelope(value: dict[str, Any]) -> dict[str, Any]:
+    """As Debezium declares it: the second part has the type of the first."""
+    return avro_record("Envelope", before=["null", value], after=["null", value["name"]], op="string", ts_ms=["null", "long"])
+
+
+def framed(number: int, schema: dict[str, Any], value: Any) -> bytes:
+    from fastavro import parse_schema, schemaless_writer
+
+    data = io.BytesIO()
+    schemaless_writer(data, parse_schema(schema), value)
+    return b"\0" + number.to_bytes(4, "big") + data.getvalue()
+
+
+IN_AVRO = {1: avro_record("Key", code="string"), 2: avro_envelope(avro_record("Value", code="string", rate=["null", "double"]))}
+
+
+def test_times_and_decimals_in_avro() -> None:
+    """As Debezium's own types and as Avro's; where a union is in the way of plain numbers, too."""
+    columns = schema(("id", BIGINT), ("at", TIMESTAMP), ("day", DATE), ("much", decimal(9, 2)), ("name", STRING))
+    millis, micros, days = 1767268800_001, 1767268800_001000, 20454
+    packed = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2, "connect.name": "org.apache.kafka.connect.data.Decimal"}
+    instant, expected = datetime(2026, 1, 1, 12, 0, 0, 1000), (7, datetime(2026, 1, 1, 12, 0, 0, 1000), date(2026, 1, 1), Decimal("-1.25"), "é")
+    forms: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"at": {"type": "long", "connect.name": "io.debezium.time.Timestamp"}, "day": {"type": "int", "connect.name": "io.debezium.time.Date"}}, {"at": millis, "day": days}),
+        ({"at": {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, "day": "int"}, {"at": micros, "day": days}),
+        ({"at": {"type": "long", "connect.name": "io.debezium.time.NanoTimestamp"}, "day": "int"}, {"at": micros * 1000, "day": days}),
+        ({"at": {"type": "long", "logicalType": "timestamp-millis"}, "day": {"type": "int", "logicalType": "date"}}, {"at": instant.replace(tzinfo=UTC), "day": date(2026, 1, 1)}),
+        ({"at": {"type": "long", "logicalType": "timestamp-micros"}, "day": {"type": "int", "logicalType": "date"}, "other": ["null", "int", "string"]}, {"at": instant.replace(tzinfo=UTC), "day": date(2026, 1, 1), "other": "x"}),
+        ({"at": "string", "day": ["null", "string"]}, {"at": "2026-01-01T12:00:00.001Z", "day": "2026-01-01"}),
+    ]  # fmt: skip
+    with registry() as served:
+        spec = StreamSpec("t", columns, is_table=True, options=(("encoding", "Avro"), ("registry", served.url)))
+        reader = Envelopes(spec, (0,))
+        for number, (types, said) in enumerate(forms):
+            value = avro_envelope(avro_record("Value", id="long", much=packed, name="bytes", **types))
+            served.put(number, json.dumps(value))
+            row = {"id": 7, "much": Decimal("-1.25"), "name": "é".encode(), **said}
+            events, dead = reader.events([Message(None, framed(number, value, envelope("c", None, row)), "t 0", 0)])
+            assert events == [Event((7,), expected)] and not len(dead), number
+        served.put(99, json.dumps(avro_record("Key", id="long")))
+        key = framed(99, avro_record("Key", id="long"), {"id": 7})
+        gone = [Message(key, None, "t 0", 1), Message(key, framed(number, value, envelope("d")), "t 0", 2)]
+        assert reader.events(gone)[0] == [Event((7,), None)] * 2
+        letters = reader.events([Message(key, data, "t 0", 3) for data in (b"{}", b"\0\0\0\0\1\2", framed(99, avro_record("Key", id="long"), {"id": 7}))])[1].to_pylist()
+        assert [letter["line"] for letter in letters] == ["0x7b7d", "0x000000000102", "0x00000000630e"]
+        assert "too short" in letters[0]["reason"] and "not Avro of its schema" in letters[1]["reason"] and "no op" in letters[2]["reason"]
+        with pytest.raises(SashError, match="does not know schema 1000"):
+            reader.events([Message(key, b"\0\0\0\3\xe8", "t 0", 3)])
+    for options, why in (((("encoding", "avro"),), "add registry"), ((("encoding", "raw"),), "encodings are: json, avro")):
+        with pytest.raises(SashError, match=why):
+            Envelopes(StreamSpec("t", columns, is_table=True, options=options), (0,))
+
+
 @pytest.mark.spark  # a broker is a JVM
-def test_a_topic_of_kafka(kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("encoding", ["json", "avro"])
+def test_a_topic_of_kafka(kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
     """Keys in several partitions, with tombstones; on both hosts, and over a restart."""
     from confluent_kafka import Producer
 
     topic, address = f"t-{uuid.uuid4().hex[:12]}", kafka.address
     kafka.create_topic(topic, 3)
-    producer = Producer({"bootstrap.servers": address})
+    producer, opened = Producer({"bootstrap.servers": address}), ExitStack()
+    served = opened.enter_context(registry())
+    for number, avro in IN_AVRO.items():
+        served.put(number, json.dumps(avro))
+
+    def written(number: int, value: Any) -> bytes:
+        if encoding == "json":
+            return json.dumps(value).encode()
+        told = value.get("payload", value)
+        rows = {part: {"code": row["code"], "rate": row.get("rate")} for part in ("before", "after") if (row := told.get(part))}
+        return framed(number, IN_AVRO[number], told | rows)
 
     def send(number: int) -> None:
         for value in ROUNDS[number] if number < len(ROUNDS) else [None]:
@@ -292,13 +363,14 @@ def test_a_topic_of_kafka(kafka: Broker, tmp_path: Path, monkeypatch: pytest.Mon
             # One that has another key afterwards is two messages, as Debezium sends them.
             if said.get("op") == "u" and said["before"] is not None and said["before"]["code"] != key["code"]:
                 old = {"code": said["before"]["code"]}
-                producer.produce(topic, json.dumps(envelope("d", said["before"])).encode(), json.dumps(old).encode())
-                producer.produce(topic, None, json.dumps(old).encode())
+                producer.produce(topic, written(2, envelope("d", said["before"])), written(1, old))
+                producer.produce(topic, None, written(1, old))
                 value = envelope("c", None, said["after"])
-            producer.produce(topic, None if value is None else json.dumps(value).encode(), json.dumps(wrapped(key) if number % 2 else key).encode())
+            producer.produce(topic, None if value is None else written(2, value), written(1, wrapped(key) if number % 2 else key))
         producer.flush(20)
 
-    declared = table(path="", servers=address, topic=topic)
+    how = {"encoding": "avro", "registry": served.url} if encoding == "avro" else {}
+    declared = table(path="", servers=address, topic=topic, **how)
     expected = [[("a", 1.5), ("b", 2.0)], [("a", 4.0)], [("a", 4.0), ("b", 9.0)], [("a", 4.0), ("c", 9.0)], [("a", 4.0), ("c", 9.0)], [("a", 4.0)]]
     put(tmp_path, 0, 5)
     on_spark = None
@@ -319,6 +391,7 @@ def test_a_topic_of_kafka(kafka: Broker, tmp_path: Path, monkeypatch: pytest.Mon
                 on_spark = None
     if on_spark is not None:
         on_spark.close()
+    opened.close()
     with sash.connect() as db, pytest.raises(SashError, match="cannot be read"):
         db.execute(table(path="", servers=address, topic="nothing-of-the-kind"))
 

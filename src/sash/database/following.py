@@ -24,6 +24,7 @@ from sash.schema import SECOND
 from sash.sources.change_files import read_files
 from sash.sources.debezium import Envelopes, Event, Key, Message, Row
 from sash.sources.kafka import check_settings, read_topic
+from sash.sources.registry.place import REACHING
 from sash.sources.result import NO_LETTERS
 from sash.sql.length_of_time import parse_duration
 
@@ -89,7 +90,7 @@ class ChangeFeed:
     """
 
     def __init__(self, spec: StreamSpec, base: Path) -> None:
-        _check_options(spec, ("key", "path", "servers", "topic", "kafka.…"))
+        _check_options(spec, ("key", "path", "servers", "topic", "encoding", *REACHING, "kafka.…"))
         if not spec.key:
             raise SashError(f'table "{spec.name}" needs a key, by which changes find their rows', "say PRIMARY KEY (a, b)")
         if (spec.option("topic") is None) == (spec.option("path") is None):

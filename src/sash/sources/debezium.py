@@ -6,15 +6,16 @@
     op  c, r, u    the row of its key is `after`          d    the row of its key is gone          t    all rows are gone
     no value       a tombstone: the row of the key is gone
 
-With a schema, numbers that are times, dates and decimals are what it says they are. Without one, a number is microseconds since
-the epoch in a TIMESTAMP and days since the epoch in a DATE, as Debezium writes them if nobody has said otherwise.
+Messages are JSON, or Avro with a registry (`debezium_avro.py`). With a schema, numbers that are times, dates and decimals are
+what it says they are. Without one, a number is microseconds since the epoch in a TIMESTAMP and days since the epoch in a DATE, as
+Debezium writes them if nobody has said otherwise.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -22,12 +23,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from sash.errors import SashError, choices
 from sash.numerals import LARGE, exact
 from sash.plan.streams import StreamSpec
 from sash.schema import Kind, Type
 from sash.sources.convert import convert
+from sash.sources.debezium_avro import AvroPayloads
+from sash.sources.message_encoding import Unusable, hexadecimal
 from sash.sources.result import Letter, dead_batch
 
+JSON, AVRO = "json", "avro"  # encodings
 EPOCH = date(1970, 1, 1)
 PER_UNIT = {
     "io.debezium.time.Timestamp": 1_000, "io.debezium.time.MicroTimestamp": 1, "org.apache.kafka.connect.data.Timestamp": 1_000,
@@ -68,6 +73,7 @@ class Envelopes:
     def __init__(self, spec: StreamSpec, key: Sequence[int]) -> None:
         self._spec, self._key = spec, tuple(key)
         self._names = spec.schema.names
+        self._payload, self._shown = _form(spec)
 
     def events(self, messages: Iterable[Message]) -> tuple[list[Event], pa.RecordBatch]:
         """What messages say, in their order, and dead letters of those that say nothing that can be understood."""
@@ -76,15 +82,15 @@ class Envelopes:
         for message in messages:
             try:
                 read += self._read(message)
-            except Unreadable as why:
+            except (Unreadable, Unusable) as why:
                 letters.append((message, str(why)))
             except RecursionError:
                 letters.append((message, "it is nested too deeply"))
-        return read, _dead(letters)
+        return read, _dead(letters, self._shown)
 
     def _read(self, message: Message) -> list[Event]:
-        key, key_types = _payload(message.key, "key")
-        value, types = _payload(message.value, "value")
+        key, key_types = self._payload(message.key, "key")
+        value, types = self._payload(message.value, "value")
         if value is None:
             return [Event(self._key_of(key, key_types, "the message has neither a value nor a key"), None)]
         if not isinstance(value, dict) or "op" not in value:
@@ -127,6 +133,16 @@ class Envelopes:
         if result.dead.num_rows:
             raise Unreadable(result.dead.column("reason")[0].as_py())
         return tuple(column[0].as_py() for column in result.batch.columns)
+
+
+def _form(spec: StreamSpec) -> tuple[Callable[[bytes | None, str], tuple[Any, dict[str, Any]]], Callable[[bytes], bytes]]:
+    """How messages are read, and shown where they cannot be."""
+    encoding = (spec.encoding or JSON).lower()
+    if encoding == AVRO:
+        return AvroPayloads(spec).read, hexadecimal
+    if encoding != JSON:
+        raise SashError(f'table "{spec.name}" cannot follow messages in {encoding}', f"encodings are: {choices((JSON, AVRO))}")
+    return _payload, bytes
 
 
 def _payload(data: bytes | None, what: str) -> tuple[Any, dict[str, Any]]:
@@ -189,8 +205,8 @@ def _decimal(text: str, told: Mapping[str, Any]) -> Decimal:
     return Decimal(unscaled).scaleb(-int(told["parameters"]["scale"]))
 
 
-def _dead(letters: Sequence[tuple[Message, str]]) -> pa.RecordBatch:
-    found = [Letter(why, (message.value or b"").decode("utf-8", "replace"), message.row) for message, why in letters]
+def _dead(letters: Sequence[tuple[Message, str]], shown: Callable[[bytes], bytes]) -> pa.RecordBatch:
+    found = [Letter(why, shown(message.value or b"").decode("utf-8", "replace"), message.row) for message, why in letters]
     dead = dead_batch(found, "")
     places = pa.array([message.place for message, _ in letters], pa.string())
     return pa.RecordBatch.from_arrays([*dead.columns[:2], places, dead.column(3)], schema=dead.schema)

@@ -58,7 +58,7 @@ def _read(spec: StreamSpec, messages: pa.LargeBinaryArray) -> TextResult:
     for number in np.unique(frames.numbers[frames.is_framed]).tolist():
         places = np.flatnonzero(frames.is_framed & (frames.numbers == number))
         try:
-            parts += _parts(spec, _registered(spec, number), values, places, HEAD, reasons)
+            parts += _parts(spec, registered_schema(spec, number), values, places, HEAD, reasons)
         except Unusable as why:
             reasons |= dict.fromkeys(places.tolist(), str(why))
     return gathered(spec, values, parts, reasons)
@@ -90,7 +90,8 @@ def _part(
     return Part(np.array(read, np.int64), columns)
 
 
-def _registered(spec: StreamSpec, number: int) -> AvroSchema:
+def registered_schema(spec: StreamSpec, number: int) -> AvroSchema:
+    """That of a number in the registry of a stream."""
     found = registered(spec, number)
     try:
         return _understood(found)

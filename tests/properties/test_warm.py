@@ -83,7 +83,7 @@ def play_shards() -> None:
 
 def late_ones() -> dict[str, list[str]]:
     """What is compiled after the warm-up."""
-    from sash.warm import OTHER_WAYS, QUERIES, play, play_filters, play_other_ways, play_questions, play_slices
+    from sash.warm import OTHER_WAYS, QUERIES, play, play_filters, play_late_views, play_other_ways, play_questions
     from sash.warm import play_shards as warm_shards
 
     for query in QUERIES:
@@ -93,7 +93,7 @@ def late_ones() -> dict[str, list[str]]:
     play_questions()
     warm_shards()
     play_filters()
-    play_slices()
+    play_late_views()
     before = compiled()
     assert sum(map(bool, before.values())) > 50
     play_everything()

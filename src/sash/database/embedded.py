@@ -24,7 +24,7 @@ from sash.database.replan import Replanner
 from sash.database.sinks import MOST_WAITING, ActiveSink, EmbeddedFeed
 from sash.database.subscription import EmbeddedSubscription
 from sash.database.tables import TableRows, changed_rows, file_rows, whole_rows
-from sash.errors import SashError
+from sash.errors import SashError, as_text
 from sash.file_names import file_name, writing
 from sash.plan.streams import Stamp, StreamSpec
 from sash.planner.choose import Choice
@@ -302,11 +302,13 @@ class EmbeddedDatabase(Database):
         return self.turns.turn()
 
     def _reading(self, view: str) -> AbstractContextManager[None]:
+        name = as_text(view, "a view's name").strip().lower()
+
         def is_through() -> bool:
-            found = self.catalog.views.get(view.strip().lower())
+            found = self.catalog.views.get(name)
             return found is not None and self._running().is_through(found.name)
 
-        return self.turns.reading(view.strip().lower(), is_through)
+        return self.turns.reading(name, is_through)
 
     def _looking(self) -> AbstractContextManager[None]:
         return self.turns.look()

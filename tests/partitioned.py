@@ -214,7 +214,7 @@ class Shards:
 
     @property
     def clocks(self) -> set[int]:
-        return {shard.clocks["e"] for shard in self._shards.values()}
+        return {shard.clocks["e"].clock for shard in self._shards.values()}
 
     @property
     def arenas(self) -> Mapping[tuple[int, int], Arena]:

@@ -96,7 +96,7 @@ def test_a_failure_in_a_with_statement_is_not_hidden(monkeypatch: pytest.MonkeyP
     def use() -> None:
         with sash.connect() as db:
             db.execute("CREATE STREAM s (ts TIMESTAMP, n BIGINT) TIMESTAMP BY ts; CREATE MATERIALIZED VIEW v AS SELECT * FROM s")
-            monkeypatch.setattr(db._running()._shard, "_forget", lambda *_, **__: 1 / 0)
+            monkeypatch.setattr(db._running()._shard._ports, "forget", lambda *_, **__: 1 / 0)
             db.push("s", [(1, 1)])
 
     with pytest.raises(ZeroDivisionError):

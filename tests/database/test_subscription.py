@@ -164,7 +164,7 @@ def test_a_reader_stops_with_the_error_of_a_database_that_failed(monkeypatch: py
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
-    monkeypatch.setattr(db._running()._shard, "_forget", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(db._running()._shard._ports, "forget", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         push(db, 0, 1)
     thread.join(LIMIT)

@@ -80,7 +80,7 @@ def push(db: sash.Database, first: int, last: int) -> None:
 
 
 def graph(db: sash.Database) -> Graph:
-    return db._running()._shard._graph
+    return db._running()._shard.graph
 
 
 def stores(operator: Operator) -> Iterator[object]:
@@ -161,9 +161,9 @@ def test_state_is_bounded_by_the_windows(shape: Shape) -> None:
     after = sizes(arena)
     grown = {name: (before[name], size) for name, size in after.items() if size > 2 * before.get(name, 0)}
     assert grown == {}
-    db._running()._shard._interner.sweep(at_once=True)
+    db._running()._shard.interner.sweep(at_once=True)
     push(db, 160 * ROWS_A_SECOND, 161 * ROWS_A_SECOND)
-    assert db._running()._shard._interner.count < 80 * ROWS_A_SECOND
+    assert db._running()._shard.interner.count < 80 * ROWS_A_SECOND
 
 
 def sizes(arena: object) -> dict[str, int]:
@@ -177,7 +177,7 @@ def test_strings_are_forgotten() -> None:
     db = connect(shape)
     for start in range(0, 60_000, 2_000):
         push_names(db, start, start + 2_000)
-    assert db._running()._shard._interner.count < 20_000
+    assert db._running()._shard.interner.count < 20_000
 
 
 def push_names(db: sash.Database, first: int, last: int) -> None:

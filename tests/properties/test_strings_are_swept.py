@@ -44,7 +44,7 @@ def test_sweeping_at_every_step_changes_no_answer(expiry: str, monkeypatch: pyte
     swept, kept = (played(expiry, is_swept=one, monkeypatch=monkeypatch) for one in (True, False))
     for name in swept.materialized():
         assert swept.changes(name) == kept.changes(name), name
-    assert swept._running()._shard._interner.count < kept._running()._shard._interner.count
+    assert swept._running()._shard.interner.count < kept._running()._shard.interner.count
 
 
 @pytest.mark.parametrize(

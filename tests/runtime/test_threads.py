@@ -14,7 +14,7 @@ import pytest
 import sash
 from sash.database.embedded import EmbeddedDatabase
 from sash.errors import SashError
-from sash.runtime.shard import Shard
+from sash.runtime.ports import Ports
 
 SQL = """
     CREATE STREAM bids (ts TIMESTAMP, bidder STRING, price BIGINT) TIMESTAMP BY ts DELAY 1000 SECONDS;
@@ -162,7 +162,7 @@ def test_a_database_that_failed_in_the_middle_of_a_push_says_so_ever_after(monke
         raise MemoryError("no room")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Shard, "_forget", fails)
+        patched.setattr(Ports, "forget", fails)
         with pytest.raises(MemoryError):
             db.push("bids", rows(0, 1))
     for use in (lambda: db.push("bids", rows(0, 1)), lambda: db.view("totals"), lambda: db.execute("SHOW VIEWS"), db.end):
@@ -180,14 +180,14 @@ def plain_ctrl_c() -> Iterator[None]:
 
 @pytest.mark.usefixtures("plain_ctrl_c")
 def test_ctrl_c_comes_between_two_pushes(monkeypatch: pytest.MonkeyPatch) -> None:
-    db, alone, forget = connected(), connected(), Shard._forget
+    db, alone, forget = connected(), connected(), Ports.forget
 
     def interrupted(*args: Any, **named: Any) -> None:
         signal.raise_signal(signal.SIGINT)
         forget(*args, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Shard, "_forget", interrupted)
+        patched.setattr(Ports, "forget", interrupted)
         with pytest.raises(KeyboardInterrupt):
             db.push("bids", rows(0, 0))
     for one, pushes in ((db, range(1, 3)), (alone, range(3))):
@@ -199,7 +199,7 @@ def test_ctrl_c_comes_between_two_pushes(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.usefixtures("plain_ctrl_c")
 def test_a_second_ctrl_c_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     db = connected()
-    monkeypatch.setattr(Shard, "_forget", lambda *_, **__: [signal.raise_signal(signal.SIGINT) for _ in range(2)])
+    monkeypatch.setattr(Ports, "forget", lambda *_, **__: [signal.raise_signal(signal.SIGINT) for _ in range(2)])
     with pytest.raises(KeyboardInterrupt):
         db.push("bids", rows(0, 0))
     with pytest.raises(SashError, match="in the middle of its work: KeyboardInterrupt"):

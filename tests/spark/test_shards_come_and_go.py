@@ -110,7 +110,7 @@ class Run:
     def check(self) -> int:
         """How many views were checked: those that are complete before the end."""
         self.drain()
-        clocks = self.whole._running()._shard.clocks
+        clocks = self.whole._running()._shard.clocks.of_streams
         end, checked = min(clocks[name] for name in NAMES if name in clocks), 0
         for view in self.running:
             since = self.db.complete_since(view)

@@ -80,10 +80,10 @@ def answer_in(
     shard = Shard(before, 1, 0, fork)
     memories = _memories(shard, spec)  # before it forgets what the question does not need
     asking = before.with_view(view, streams)
-    instants = shard.together({view.time, *beside.times}, streams)
+    instants = shard.clocks.together({view.time, *beside.times}, streams)
     began = shard.take_up(asking, list(_seeds(asking, before, beside.rows(instants.now))))
     if beside.has_begun:
-        shard.begin(view.time, instants.now)
+        shard.clocks.begin_at(view.time, instants.now)
     missing = _missing(_memories(shard, spec) | memories, spec, instants.now, whole)
     ahead = shard.work(list(to_everyone(asking, Cargo.CONTROL, "", 0, {"look": 1, "at": instants.now})))
     live = LiveView(spec.schema, Shelf(shard.interner), spec.key_columns)

@@ -131,6 +131,28 @@ class Clocks:
         return self._asked.begin if name == TIME else self.streams[name].begin
 
     @property
+    def of_streams(self) -> dict[str, int]:
+        """All before it is over, for every stream."""
+        return {name: clock.clock for name, clock in self.streams.items()}
+
+    def span(self, stream: str) -> tuple[int, int] | None:
+        """The first and the greatest timestamp of a stream so far."""
+        clock = self.streams[stream]
+        return None if clock.begin is None else (clock.begin, clock.greatest)
+
+    def begin_at(self, streams: Iterable[str], instant: int) -> None:
+        """Streams that have had no row yet begin, with those that are read beside them."""
+        for name in streams:
+            if self.streams[name].begin is None:
+                self.streams[name].took(instant)
+
+    def learn_beginnings(self, other: Clocks) -> None:
+        """When streams began for another shard of the same level."""
+        for name, clock in other.streams.items():
+            if clock.begin is not None:
+                self.streams[name].took(clock.begin)
+
+    @property
     def is_any_moving(self) -> bool:
         return any(clock.clock != FOREVER for clock in self.streams.values())
 

@@ -164,7 +164,7 @@ class EmbeddedHost:
     def look_afresh(self) -> None:
         """From now on statistics are about rows that are still to come."""
         for name, one in self._observers.items():
-            span = self._shard.span(name)
+            span = self._shard.clocks.span(name)
             if span is not None and not one.spec.is_table:
                 self._observers[name] = StreamObserver(one.spec, span[1])
 
@@ -201,7 +201,7 @@ class EmbeddedHost:
         """Rows came that no view reads; only how late it is is known of them."""
         ts = part(stream, rows, arrival).ts
         if ts is not None and len(ts):
-            self._shard.unread(stream, int(ts.min()), int(ts.max()))
+            self._shard.clocks.unread(stream, int(ts.min()), int(ts.max()))
 
     def _seeds(self, job: Job, tables: Mapping[str, pa.RecordBatch]) -> Iterable[Packet]:
         """The rows of tables, for ports that do not have them."""
@@ -252,11 +252,11 @@ class EmbeddedHost:
 
     def answer(self, name: str) -> tuple[pa.Table, Instants]:
         """The answer of a view over all rows taken in so far, and at which instant it is."""
-        return self.view(name), self._shard.instants()[self.views[name].view.time]
+        return self.view(name), self._shard.clocks.instants()[self.views[name].view.time]
 
     def final_answer(self, name: str) -> tuple[pa.Table, Instants]:
         """The same, as far as it is final."""
-        return self.final(name), self._shard.instants()[self.views[name].view.time]
+        return self.final(name), self._shard.clocks.instants()[self.views[name].view.time]
 
     def complete_since(self, name: str) -> int | None:
         """From when on a view is right for all rows that ever came; None: never."""
@@ -284,7 +284,7 @@ class EmbeddedHost:
     @property
     def now(self) -> int:
         """No instant before this one is open any more."""
-        return self._shard.now
+        return self._shard.clocks.now
 
     def now_of(self, name: str) -> int:
         """Where the time of a view is."""
@@ -293,18 +293,18 @@ class EmbeddedHost:
     @property
     def told(self) -> int:
         """How far those were told that time is who ask for it and read no stream."""
-        return self._shard.told
+        return self._shard.clocks.told
 
     @property
     def event_time(self) -> int:
         """The greatest timestamp so far; BEGINNING while there was no row."""
-        return self._shard.event_time
+        return self._shard.clocks.event_time
 
     def take(self, stream: str, rows: pa.RecordBatch, dead: pa.RecordBatch, arrival: int | None = None) -> None:
         """Rows of a stream, in their order; `arrival` stamps the first one where arrivals are stamped."""
         started = time.monotonic()
         self._shard.prepare()
-        came = self._entrances[stream].read(rows, arrival, self._shard.late_below(stream))
+        came = self._entrances[stream].read(rows, arrival, self._shard.clocks[stream].late_below)
         if came is None:
             self.step(self.packets(stream, rows, dead, arrival))
             return
@@ -322,7 +322,7 @@ class EmbeddedHost:
     def take_lanes(self, stream: str, lanes: Int64s, arrival: int | None) -> None:
         """The same of rows that are lanes."""
         started, entrance = time.monotonic(), self._entrances[stream]
-        came = entrance.with_times(lanes, arrival, self._shard.late_below(stream))
+        came = entrance.with_times(lanes, arrival, self._shard.clocks[stream].late_below)
         if came is None:
             self.step(self.packets(stream, entrance.columns(lanes), NO_DEAD, arrival))
             return
@@ -364,7 +364,7 @@ class EmbeddedHost:
     @property
     def clocks(self) -> dict[str, int]:
         """Of every stream."""
-        return self._shard.clocks
+        return self._shard.clocks.of_streams
 
     @property
     def graph(self) -> Graph:
@@ -392,14 +392,14 @@ class EmbeddedHost:
     def statistics(self) -> Statistics:
         """What is known of the streams and operators by now."""
         now = self._job_metrics.and_now(None, self._shard.metrics())
-        return self._observed(now.operators(), self._shard.early())
+        return self._observed(now.operators(), self._shard.graph.early())
 
     def stream_statistics(self) -> Statistics:
         """What is known of the streams alone. To compare operators that run with others, all are to be estimated alike."""
         return self._observed((), {})
 
     def _observed(self, operators: Iterable[OperatorMetrics], early: Mapping[str, float]) -> Statistics:
-        spans = {name: self._shard.span(name) for name in self._observers}
+        spans = {name: self._shard.clocks.span(name) for name in self._observers}
         begins = {name: one.since for name, one in self._observers.items()}
         seconds = {name: (span[1] - (begins[name] or span[0])) / SECOND for name, span in spans.items() if span is not None}
         return observed(self._observers.values(), seconds, operators, early, self.elapsed)
@@ -407,13 +407,13 @@ class EmbeddedHost:
     @property
     def elapsed(self) -> float:
         """Seconds of the streams' time so far."""
-        spans = [span for span in map(self._shard.span, self._observers) if span is not None]
+        spans = [span for span in map(self._shard.clocks.span, self._observers) if span is not None]
         return (max(last for _, last in spans) - min(first for first, _ in spans)) / SECOND if spans else 0.0
 
     def counted(self) -> dict[str, Counts]:
         """What every operator has done, for every second of the streams' time."""
         now = self._job_metrics.and_now(None, self._shard.metrics())
-        return counted(now.operators(), self._shard.early(), self.elapsed)
+        return counted(now.operators(), self._shard.graph.early(), self.elapsed)
 
     def _take_out(self, out: Outcome) -> None:
         self._take_part(out)
@@ -552,12 +552,12 @@ class EmbeddedHost:
     def _together(self, names: Sequence[str]) -> Instants:
         """As one view that reads all that they read. One that reads no stream has no time of its own: it goes by the others."""
         if self._instants is None:
-            self._instants = self._shard.instants()
+            self._instants = self._shard.clocks.instants()
             self._instants_of.clear()
         if (found := self._instants_of.get(tuple(names))) is None:
             times = {self.views[name].view.time for name in names}
             times = {time for time in times if any(time)} or times
-            found = self._instants[times.pop()] if len(times) == 1 else self._shard.together(times)
+            found = self._instants[times.pop()] if len(times) == 1 else self._shard.clocks.together(times)
             self._instants_of[tuple(names)] = found
         return found
 
@@ -566,13 +566,13 @@ class EmbeddedHost:
             return self.views[name].kept.changes.newest + 1
         time_ = self.views[name].view.time
         if time_ not in self._finals:
-            self._finals[time_] = self._shard.final_in(time_)
+            self._finals[time_] = self._shard.clocks.final_before(time_)
         return self._finals[time_]
 
     def has_begun(self, names: Sequence[str], at: int | None = None) -> bool:
         """Whether a stream that one of these views reads has had a row, up to an instant; also if none reads any."""
         streams = {stream for name in names for stream in self.views[name].view.time if stream}
-        spans = [span for stream in streams if (span := self._shard.span(stream)) is not None]
+        spans = [span for stream in streams if (span := self._shard.clocks.span(stream)) is not None]
         return not streams or any(at is None or first <= at for first, _ in spans)
 
     def _ahead(self, names: tuple[str, ...], at: int) -> dict[Spec, list[pa.RecordBatch]]:

@@ -94,7 +94,7 @@ def _with_ports(
     ports = tuple(port for port in job.ports if port.stream is not None)
     shard = Shard(replace(job, views=(), ports=ports), level, number, arena)
     for theirs, _ in old:
-        shard.learn_beginnings(theirs)
+        shard.clocks.learn_beginnings(theirs.clocks)
     for port, held in remains.items():
         intake = shard.intake(port)
         assert intake is not None

@@ -26,7 +26,7 @@ def is_somebody_reading(checkpoint: SealedFolder) -> bool:
 
 def is_all_final(engine: Shard) -> bool:
     """Whether there is nothing to look for; all shards of all levels know the same."""
-    return all(one.is_final for one in engine.instants().values())
+    return all(one.is_final for one in engine.clocks.instants().values())
 
 
 def looked(engine: Shard, level: int, shard: int, marked: Sequence[Packet]) -> Iterator[Packet]:

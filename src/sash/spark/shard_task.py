@@ -257,7 +257,7 @@ class ShardTask:
                 if packet.cargo is Cargo.CHANGES:
                     changes[packet.name] = changes.get(packet.name, 0) + packet.batch().num_rows
             operators = engine.metrics()
-            told = {"operators": operators, "changes": changes, "early": engine.early_counts()}
+            told = {"operators": operators, "changes": changes, "early": engine.graph.early_counts()}
             body = told_body(told | {"failures": engine.failures.items()})
             facts = facts_body(totals(operators) | {"failures": engine.failures.total})
             made = [
@@ -271,7 +271,7 @@ class ShardTask:
     def _times(self, engine: Shard, packets: list[Packet]) -> Iterator[Packet]:
         """At which instants the answers are, and where the state is. Who watches silent streams wants to know the clocks of
         partitions, and which of them had rows."""
-        yield instants_packet(self.shard, engine.instants())
+        yield instants_packet(self.shard, engine.clocks.instants())
         body = told_body({ARENAS: str(arenas_on_this_machine(self.settings.arenas))})
         yield Packet(0, self.shard, Cargo.FACTS, ARENAS, -1, self.shard, body)
         for stream, clocks in engine.partitions.items():

@@ -108,6 +108,8 @@ def play_questions() -> None:
     db.push("a", [(number // 10, f"name {number}", number, 0.5, "1.25") for number in range(80)])
     for asked in ("k = 'name 7'", "k IN ('name 8', 'name 9') AND n = 1", "s > 1", "s = 5 ORDER BY s", "n > 0 ORDER BY s LIMIT 1"):
         db.query(f"SELECT * FROM answer WHERE {asked}")
+    for figures in ("MEDIAN(s)", "COUNT(DISTINCT s)"):
+        db.query(f"SELECT {figures} FROM answer WHERE s > 1")
     for order in ("s", "s DESC"):
         db.query(f"SELECT * FROM answer ORDER BY {order} LIMIT 1")
 

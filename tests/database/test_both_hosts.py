@@ -298,6 +298,26 @@ def test_rows_of_a_view_are_found_by_an_index(play: Play) -> None:
     assert str(db.explain(ordered)).endswith("all rows of named: no index of it serves")
 
 
+def test_parts_of_planned_questions_are_found_by_indexes(play: Play) -> None:
+    played = play()
+    db, figures = played.db, "SELECT MEDIAN(n) AS m, MIN(n) AS least, COUNT(*) AS rows, COUNT(n) AS ns FROM named"
+    played.put((1, "a", 5), (2, "b", 7), (3, "a", None), (4, "d", 8))
+    db.execute("CREATE INDEX by_k ON named (k); CREATE INDEX by_n ON named (n) USING TREE")
+    asked = {
+        "SELECT COUNT(*) AS c, SUM(n) AS n FROM named WHERE k = 'a'": ["HASH (k): k = one value", {(2, 5)}, {(1, 9)}],
+        figures: ["TREE (n): values beside its figures", {(7.0, 5, 4, 3)}, {(5.0, 1, 2, 2)}],
+        "SELECT DISTINCT n FROM named": ["TREE (n): each n once", {(5,), (7,), (8,), (None,)}, {(9,), (1,)}],
+        "SELECT k FROM v EXCEPT SELECT k FROM named": ["HASH (k): k of v, if these are few", set(), set()],
+        "SELECT x.k, v.n FROM v JOIN named x ON x.k = v.k WHERE v.n > 1": ["HASH (k): k of v, if these are few", {("a", 5), ("b", 7), ("d", 8)}, {("a", 9)}],
+    }
+    for sql, (said, before, _) in asked.items():
+        assert as_set(db.query(sql)) == before, sql
+        assert said in str(db.explain(sql)), sql
+    played.put((30, "a", 9), (70, "c", 1))
+    for sql, (*_, after) in asked.items():
+        assert as_set(db.query(sql)) == after, sql
+
+
 def test_windows_have_indexes(play: Play) -> None:
     """They are kept from the first index on, and cost nothing once the last one has gone."""
     played = play("CREATE INDEX by_k ON s [RANGE 60 SECONDS] (k);")

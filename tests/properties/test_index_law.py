@@ -66,7 +66,46 @@ def condition(chance: random.Random, column: str) -> str:
     ])  # fmt: skip
 
 
+NUMBERS = ["k", "v", "d", "w", "i", "n"]
+
+
+def figures(chance: random.Random, columns: list[str]) -> str:
+    """Of values in order, most of them of one column."""
+    column = chance.choice([one for one in columns if one in NUMBERS])
+    other = chance.choice(columns)
+    calls = [
+        "COUNT(*)", f"COUNT({column})", f"MIN({column})", f"MAX({column})", f"MEDIAN({column})", f"PERCENTILE({column}, 0.1)",
+        f"PERCENTILE({column}, 0.99)", f"PERCENTILE_DISC(0.3) WITHIN GROUP (ORDER BY {column} DESC)", f"COUNT(DISTINCT {column})",
+        f"PERCENTILE_DISC(0.6) WITHIN GROUP (ORDER BY {column})", f"SUM({column})", f"AVG({column})", f"MAX({other})", f"COUNT({other})",
+    ]  # fmt: skip
+    known = calls[: chance.choice([1, 3, 8, 8, 14])]
+    return ", ".join(f"{call} AS f{place}" for place, call in enumerate(chance.sample(known, chance.randint(1, min(3, len(known))))))
+
+
+def about_many_rows(chance: random.Random) -> str:
+    """What is planned: figures, groups, sets, joins, OVER."""
+    view, other = (chance.choice(["plain", "plain", *COLUMNS]) for _ in range(2))
+    columns = COLUMNS[view]
+    some = chance.sample(columns, chance.choice([0, 0, 1, 1, 2]))
+    where = " AND ".join(condition(chance, column) for column in some)
+    where = f" WHERE {where}" if where else ""
+    keys = chance.sample(columns, chance.choice([1, 1, 2]))
+    both = ", ".join(f"x.{column}" for column in columns)
+    return chance.choice([
+        f"SELECT {figures(chance, columns)} FROM {view}{where}", f"SELECT {figures(chance, columns)} FROM {view}{where}",
+        f"SELECT {', '.join(keys)}, {figures(chance, columns)} FROM {view}{where} GROUP BY {', '.join(keys)}",
+        f"SELECT DISTINCT {', '.join(keys)} FROM {view}{where}",
+        f"SELECT g FROM {view}{where} {chance.choice(['EXCEPT', 'INTERSECT', 'EXCEPT ALL', 'INTERSECT ALL', 'UNION'])} SELECT g FROM {other}",
+        f"SELECT {both}, y.v AS other FROM (SELECT * FROM {view}{where}) x JOIN {other} y ON x.k = y.k AND y.g = 'a'",
+        f"SELECT {both} FROM (SELECT * FROM {view}{where}) x LEFT ANTI JOIN {other} y ON x.g = y.g",
+        f"SELECT g, k, ROW_NUMBER() OVER (PARTITION BY g ORDER BY k) AS place FROM {view}{where}",
+        f"SELECT g, k FROM {view} WHERE v = (SELECT MAX(v) AS most FROM {view}{where})",
+    ])  # fmt: skip
+
+
 def question(chance: random.Random) -> str:
+    if chance.random() < 0.4:
+        return about_many_rows(chance)
     view = chance.choice(["plain", "plain", *COLUMNS])
     columns = COLUMNS[view]
     where = " AND ".join(condition(chance, column) for column in chance.sample(columns, chance.choice([0, 1, 1, 2, 3])))
@@ -132,7 +171,7 @@ def compared(seed: int, count: int, questions: int) -> set[str]:
         for _ in range(questions):
             asked = question(chance)
             assert plain(database, asked) == plain(without, asked), (seed, number, asked)
-            used.add(str(database.explain(asked)).splitlines()[-1].partition(" of ")[0])
+            used.update(line.partition(" of ")[0] for line in str(database.explain(asked)).splitlines() if line.startswith("index "))
     return used
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product, takewhile
 
 from sash.deltas import Layout
 from sash.plan.index_method import HASH, TREE
 from sash.plan.nodes import Order
 from sash.plan.rules.conditions import conjuncts
-from sash.runtime.access import Bound, ByKeys, BySpans, First, Lines, Span, Value
+from sash.runtime.access import Bound, ByKeys, BySpans, First, InOrder, Lines, Span, Value
 from sash.scalar.nodes import Call, Column, Expression, Literal
 from sash.stores.view_index import IndexShape
 
@@ -127,7 +128,7 @@ def _alike(order: Sequence[Order]) -> tuple[int, ...]:
 class Choice:
     """How an index is used, how good that is, the greater the better, and the reason in words."""
 
-    access: ByKeys | BySpans
+    access: ByKeys | BySpans | InOrder
     merit: tuple[int, ...]
     reason: str
 
@@ -143,6 +144,34 @@ class Chooser:
     def choose(self, shapes: Iterable[IndexShape]) -> Choice | None:
         found = [choice for shape in shapes if (choice := self._by(shape)) is not None]
         return max(found, key=lambda choice: choice.merit, default=None)
+
+    def by_values(self, shape: IndexShape, told: frozenset[int], fractions: frozenset[Fraction] | None) -> Choice | None:
+        """Where only values of some columns matter, and their numbers: by an ordered index that tells these, and has what is
+        asked for in one span. Of figures at fractions, the values must be the last ones that it tells."""
+        points, columns = self._asked.points, shape.columns
+        if shape.method != TREE or len(points) != 1:
+            return None
+        equal = next((place for place, column in enumerate(columns) if column not in points[0]), len(columns))
+        if not self._is_all(shape, equal):
+            return None
+        known, limits = tuple(points[0][column] for column in columns[:equal]), self._limits_after(columns, equal)
+        used = equal + (limits is not None)
+        while not told <= set(columns[:used]):
+            if used == len(columns):
+                return None
+            used += 1
+        after_nulls, names = None, ", ".join(self._layout.schema.names[column] for column in columns[:used])
+        if used > equal + 1:
+            fractions = None
+        elif fractions is not None and used > equal:
+            after_nulls = self._bound(columns[:used], (*known, None), is_after=True)
+        access = InOrder(shape, used, self._span(columns[: equal + 1], known, limits), fractions, after_nulls)
+        reason = f"each {names} once" if fractions is None else "values beside its figures" if fractions else "rows are counted"
+        return Choice(access, (-used,), reason)
+
+    def _limits_after(self, columns: Sequence[int], equal: int) -> Limits | None:
+        """Those of the column after so many that are equal."""
+        return self._asked.limits.get(columns[equal]) if equal < len(columns) else None
 
     def wished(self) -> Iterator[IndexShape]:
         """Indexes that would leave less to look at than all rows, those that cost least first."""
@@ -173,7 +202,7 @@ class Chooser:
     def _by_spans(self, shape: IndexShape, equal: int, known: Sequence[tuple[Value, ...]]) -> Choice | None:
         """Of rows that are equal in so many first columns to some that are known."""
         columns = shape.columns[: equal + 1]
-        limits = self._asked.limits.get(columns[equal]) if equal < len(columns) else None
+        limits = self._limits_after(columns, equal)
         first = self._ordered(shape, equal) if len(known) == 1 else None
         if not equal and limits is None and first is None:
             return None

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from sash.database.indexes import shape_of
-from sash.database.selection import Selection
+from sash.database.indexes import RowsAsked, shape_of
 from sash.plan.index_method import HASH, TREE
 from sash.runtime.access import Wanted
 from sash.schema import Kind
@@ -46,32 +45,31 @@ class AutomaticIndexes:
     def __init__(self, *, is_on: bool) -> None:
         self._is_on = is_on
         self._questions = 0
-        self._wishes: WeakKeyDictionary[Selection, tuple[IndexShape, ...]] = WeakKeyDictionary()
+        self._wishes: WeakKeyDictionary[RowsAsked, tuple[IndexShape, ...]] = WeakKeyDictionary()
         self._looked_at: dict[Wish, int] = {}  # for want of an index
         self._uses: dict[Wish, Use] = {}  # of those that were made
 
-    def observe(self, selection: Selection, wanted: Wanted, catalog: Catalog) -> bool:
+    def observe(self, asked: RowsAsked, wanted: Wanted, catalog: Catalog) -> bool:
         """A question was answered; whether the indexes of the catalog are others now."""
         if not self._is_on:
             return False
         self._questions += 1
-        if wanted.access is not None and (use := self._uses.get((selection.view, wanted.access.shape))) is not None:
+        if wanted.access is not None and (use := self._uses.get((asked.view, wanted.access.shape))) is not None:
             use.question, use.rows = self._questions, wanted.rows
         is_changed = self._questions % LOOK == 0 and self._drop_unused(catalog)
         if wanted.rows < FEWEST or wanted.looked_at < FEWEST:
             return is_changed
-        shape = next((one for one in self._wished(selection) if one not in wanted.indexes), None)
-        return (shape is not None and self._want(selection, shape, wanted, catalog)) or is_changed
+        shape = next((one for one in self._wished(asked) if one not in wanted.indexes), None)
+        return (shape is not None and self._want(asked, shape, wanted, catalog)) or is_changed
 
-    def _wished(self, selection: Selection) -> tuple[IndexShape, ...]:
-        if selection not in self._wishes:
-            found = selection.chooser().wished()
-            self._wishes[selection] = tuple(shape for shape in found if _can_be_named(shape, selection))
-        return self._wishes[selection]
+    def _wished(self, asked: RowsAsked) -> tuple[IndexShape, ...]:
+        if asked not in self._wishes:
+            self._wishes[asked] = tuple(shape for shape in asked.wished() if _can_be_named(shape, asked))
+        return self._wishes[asked]
 
-    def _want(self, selection: Selection, shape: IndexShape, wanted: Wanted, catalog: Catalog) -> bool:
+    def _want(self, asked: RowsAsked, shape: IndexShape, wanted: Wanted, catalog: Catalog) -> bool:
         """Note what was looked at for want of an index, and make it when that has cost as much."""
-        wish, needs = (selection.view, shape), wanted.rows * ROW_BYTES
+        wish, needs = (asked.view, shape), wanted.rows * ROW_BYTES
         looked_at = self._looked_at.pop(wish, 0) + wanted.looked_at
         if looked_at < PRICES[shape.method] * wanted.rows or needs > MOST_BYTES:
             self._looked_at[wish] = looked_at
@@ -79,9 +77,9 @@ class AutomaticIndexes:
                 del self._looked_at[next(iter(self._looked_at))]
             return False
         self._make_room(needs, catalog)
-        columns = tuple(selection.layout.schema.names[column] for column in shape.columns)
-        name = f"{selection.view} by {', '.join(columns)} using {shape.method}"
-        catalog.indexes = {**catalog.indexes, name.lower(): IndexDefinition(name, selection.view, columns, shape.method, True)}
+        columns = tuple(asked.layout.schema.names[column] for column in shape.columns)
+        name = f"{asked.view} by {', '.join(columns)} using {shape.method}"
+        catalog.indexes = {**catalog.indexes, name.lower(): IndexDefinition(name, asked.view, columns, shape.method, True)}
         self._uses[wish] = Use(self._questions, wanted.rows)
         return True
 
@@ -107,7 +105,7 @@ class AutomaticIndexes:
         }
 
 
-def _can_be_named(shape: IndexShape, selection: Selection) -> bool:
+def _can_be_named(shape: IndexShape, asked: RowsAsked) -> bool:
     """Whether an index of these columns could be asked for."""
-    names, types = selection.layout.schema.names, selection.layout.schema.types
+    names, types = asked.layout.schema.names, asked.layout.schema.types
     return all(names.count(names[column]) == 1 and types[column].kind is not Kind.ARRAY for column in shape.columns)

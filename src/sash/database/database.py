@@ -24,6 +24,7 @@ from sash.database.approximate import Estimate
 from sash.database.explanation import Explanation
 from sash.database.indexes import indexes_of
 from sash.database.instants import Instant, moment_or_none
+from sash.database.narrowing import Narrowed
 from sash.database.prepared import Prepared
 from sash.database.selection import Selection
 from sash.database.statements import StatementExecutor
@@ -35,7 +36,7 @@ from sash.planner.explain import Counts
 from sash.runtime.access import Wanted
 from sash.runtime.asking import Found
 from sash.runtime.instants import Instants, moment
-from sash.runtime.live import Net
+from sash.runtime.live import Net, ReadRows, Relations
 from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
 from sash.runtime.subscribing import OnBatch, Subscription
@@ -74,6 +75,8 @@ class Host(Protocol):
     def answers(self, names: Sequence[str]) -> tuple[Mapping[str, pa.Table], Instants]: ...
 
     def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]: ...
+
+    def at_one_instant(self, names: Sequence[str], ask: Callable[[ReadRows], Relations]) -> tuple[Relations, Instants]: ...
 
     def ranges(self, name: str, shape: IndexShape, indexes: Collection[IndexShape]) -> tuple[Ranges, Instants]: ...
 
@@ -521,22 +524,39 @@ class Database(StatementExecutor):
     def _planned_answer(self, question: Question) -> Answer | None:
         """None where a window that is kept lacks rows."""
         names = [view.name for view in question.views]
-        relations: dict[str, Net] = {table.name: self._rows_of(table) for table in question.tables}
+        tables: dict[str, Net] = {table.name: self._rows_of(table) for table in question.tables}
+        narrow = self.questions.narrowed(question, self.catalog) if names else None
+        relations: Relations = tables
         instants, has_begun = Instants(), True
         with self._looking():
             if question.streams:
-                found = self._ask_windows(question, relations, names)
+                found = self._ask_windows(question, tables, names)
                 answer = self.questions.presented(question, found.rows)
                 return Answer("answer", answer, moment_or_none(found.instants.now), is_final=found.instants.is_final)
             if names:
-                host = self._running()
-                at = question.as_of
-                rows, instants = host.answers(names) if at is None else host.answers_at(names, at)
-                relations, has_begun = {**relations, **rows}, host.has_begun(names, at)
+                relations, instants = self._rows_of_views(question, narrow, tables)
+                has_begun = self._running().has_begun(names, question.as_of)
                 if not self._are_complete(question.windows, instants):
                     return None
-            answer = self.questions.answer(question, relations, instants.now, is_empty=not has_begun)
+            over = question if narrow is None else narrow.question
+            answer = self.questions.answer(over, relations, instants.now, is_empty=not has_begun)
+        if narrow is not None:
+            self._observe(narrow)
         return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
+
+    def _rows_of_views(self, question: Question, narrow: Narrowed | None, tables: Relations) -> tuple[Relations, Instants]:
+        host, names = self._running(), [view.name for view in question.views]
+        if narrow is not None:
+            return host.at_one_instant(names, lambda read: narrow.relations(read, tables))
+        rows, instants = host.answers(names) if question.as_of is None else host.answers_at(names, question.as_of)
+        return {**tables, **rows}, instants
+
+    def _observe(self, narrow: Narrowed) -> None:
+        observe = self.automatic_indexes.observe
+        changed = [observe(rows, narrow.wanted[name], self.catalog) for name, rows in narrow.rows.items()]
+        if any(changed):
+            self.questions.forget()
+            self._indexes_changed()
 
     @abstractmethod
     def _ask_windows(self, question: Question, tables: Mapping[str, Net], views: Sequence[str]) -> Found:

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
 
-from sash.database.selection import Selection
+from sash.database.access import Choice
+from sash.deltas import Layout
 from sash.plan.index_method import LIST
 from sash.runtime.access import Wanted
+from sash.scalar.nodes import Call
 from sash.sql.catalog import Catalog, IndexDefinition
 from sash.sql.indexes import column_places
 from sash.stores.view_index import IndexShape
+
+
+class RowsAsked(Protocol):
+    """Of one view, whose columns a layout tells: those with some conditions true, which are among what the chooser knows."""
+
+    @property
+    def view(self) -> str: ...
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def conditions(self) -> Sequence[Call]: ...
+    def choice(self, indexes: Iterable[IndexShape]) -> Choice | None:
+        """Of the index that they are found by."""
+
+    def wished(self) -> Iterable[IndexShape]:
+        """Indexes that would leave less to look at than all rows, those that cost least first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +60,10 @@ def indexes_of(view: str, catalog: Catalog) -> Mapping[IndexShape, IndexDefiniti
     return {shape_of(index, catalog): index for index in catalog.indexes_of(view)}
 
 
-def access_of(selection: Selection, indexes: Mapping[IndexShape, IndexDefinition]) -> Access:
+def access_of(asked: RowsAsked, indexes: Mapping[IndexShape, IndexDefinition]) -> Access:
     """By the best index; where none serves, and rows are not told apart by what is asked for, all rows are read."""
-    choice = selection.chooser().choose(indexes)
-    wanted = Wanted(selection.layout, selection.conditions, None if choice is None else choice.access, frozenset(indexes))
+    choice = asked.choice(indexes)
+    wanted = Wanted(asked.layout, asked.conditions, None if choice is None else choice.access, frozenset(indexes))
     if choice is not None:
         index = indexes[choice.access.shape]
         columns = ", ".join(index.columns)
@@ -54,7 +73,7 @@ def access_of(selection: Selection, indexes: Mapping[IndexShape, IndexDefinition
     if listed is not None:
         return Access(wanted, f"index {listed.name} of {listed.view}, {LIST}: all rows are looked at")
     why = "no index of it serves" if indexes else "it has no index"
-    return Access(wanted, f"all rows of {selection.view}: {why}")
+    return Access(wanted, f"all rows of {asked.view}: {why}")
 
 
 def indexes_table(catalog: Catalog) -> pa.Table:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sash.database.answer import ordered
 from sash.database.approximate import Estimate, estimate_of
 from sash.database.indexes import Access, access_of, indexes_of
+from sash.database.narrowing import Narrowed, narrowed
 from sash.database.selection import Selection, selection_of
 from sash.database.templates import Templates
 from sash.errors import SashError
@@ -25,7 +26,7 @@ from sash.planner.placement import Expiry
 from sash.runtime.access import Wanted
 from sash.runtime.asking import Missing
 from sash.runtime.instants import moment
-from sash.runtime.live import Net
+from sash.runtime.live import Relations
 from sash.runtime.one_shot import answer_over
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING, FOREVER
@@ -51,12 +52,14 @@ class Questions:
         self._indexes: dict[str, Mapping[IndexShape, IndexDefinition]] = {}
         self._estimates: OrderedDict[str, tuple[Estimate, Question]] = OrderedDict()
         self._accesses: WeakKeyDictionary[Selection, Access] = WeakKeyDictionary()
+        self._narrowed: WeakKeyDictionary[Question, Narrowed | None] = WeakKeyDictionary()
 
     def forget(self) -> None:
         """What a text means may have changed, or how it is answered."""
         self._texts.clear()
         self._estimates.clear()
         self._accesses.clear()
+        self._narrowed.clear()
         self._indexes.clear()
         self._templates.forget()
 
@@ -121,13 +124,23 @@ class Questions:
     def access(self, selection: Selection, catalog: Catalog) -> Access:
         """How its rows are found, by the indexes that there are; `forget` forgets it, too."""
         if selection not in self._accesses:
-            indexes = self._indexes.get(selection.view)
-            if indexes is None:
-                indexes = self._indexes[selection.view] = indexes_of(selection.view, catalog)
-            self._accesses[selection] = access_of(selection, indexes)
+            self._accesses[selection] = access_of(selection, self._indexes_of(selection.view, catalog))
         return self._accesses[selection]
 
-    def answer(self, question: Question, relations: Mapping[str, Net], instant: int, *, is_empty: bool) -> pa.Table:
+    def narrowed(self, question: Question, catalog: Catalog) -> Narrowed | None:
+        """The same of a question that is planned, over those rows of views that it needs; None if it needs all."""
+        if question not in self._narrowed:
+            is_of_now = question.as_of is None and not question.streams
+            self._narrowed[question] = narrowed(question, lambda view: self._indexes_of(view, catalog)) if is_of_now else None
+        return self._narrowed[question]
+
+    def _indexes_of(self, view: str, catalog: Catalog) -> Mapping[IndexShape, IndexDefinition]:
+        indexes = self._indexes.get(view)
+        if indexes is None:
+            indexes = self._indexes[view] = indexes_of(view, catalog)
+        return indexes
+
+    def answer(self, question: Question, relations: Relations, instant: int, *, is_empty: bool) -> pa.Table:
         """The rows of a question over what its relations hold, in its order; none before the first row of what it reads."""
         if is_empty:
             return question.schema.arrow.empty_table()

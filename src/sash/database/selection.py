@@ -8,12 +8,12 @@ So a row that is looked up by its key costs nothing but itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sash.database.access import Chooser
+from sash.database.access import Choice, Chooser
 from sash.database.answer import ordered
 from sash.deltas import Layout
 from sash.operators.filter.conditions import parted
@@ -24,6 +24,7 @@ from sash.scalar.evaluate import Failures, evaluate
 from sash.scalar.nodes import Call, Column, Expression
 from sash.schema import Schema
 from sash.sql.questions import Question
+from sash.stores.view_index import IndexShape
 
 Step = Expression | tuple[Expression, ...]  # a filter, or a projection
 
@@ -45,6 +46,12 @@ class Selection:
         order = self._order_of_view() if isinstance(plan, Top) else None
         first = plan.offset + plan.count if isinstance(plan, Top) and order else None
         return Chooser(self.layout, self.filters, order or (), first)
+
+    def choice(self, indexes: Iterable[IndexShape]) -> Choice | None:
+        return self.chooser().choose(indexes)
+
+    def wished(self) -> Iterable[IndexShape]:
+        return self.chooser().wished()
 
     def _order_of_view(self) -> list[Order] | None:
         """ORDER BY in columns of the view, as far as they are; None if rows are left out between them."""

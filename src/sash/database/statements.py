@@ -343,6 +343,9 @@ class StatementExecutor(ABC):
         selection = self.questions.selection(question)
         if selection is not None:
             return self.questions.access(selection, self.catalog).text
+        narrow = self.questions.narrowed(question, self.catalog) if question.views else None
+        if narrow is not None:
+            return narrow.text
         return f"all rows of {', '.join(question.windows)}: it is kept for its indexes" if question.windows else ""
 
     def _question(self, query: ParsedQuery) -> Question | None:

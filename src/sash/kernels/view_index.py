@@ -2,7 +2,8 @@
 
     bag        touched: the nodes whose row came, went, was replaced or counted anew since the indexes were last asked, each once
     hash       key table ─▶ first node of a tag ─▶ next ─▶ …          one line (tag, next, before) a node of the bag
-    tree       a treap (`tree.py` draws one) of the same nodes, in the order of the columns, equal ones in any order
+    tree       a treap (`tree.py` draws one) of the same nodes, in the order of the columns, equal ones in any order; it counts
+               rows, a node as often as its row is in the answer
 
 An index is asked for candidates: all rows that have the values, perhaps others of the same tag. Whoever asks tests them.
 All nodes that were touched are taken out by their links, whatever their rows are by now, before any is put in: no row is compared
@@ -143,43 +144,71 @@ def refresh_tree(touched: Int64s, count: int, alive: int, orders: Int64s, record
             root = remove_node(nodes, root, node)
     for place in range(count):
         node = touched[place, NODE]
-        if stored[node, alive]:
-            root = _insert(node, root, kept.tree, orders, kept.strings)
+        if stored[node, alive] > 0:
+            root = _insert(node, stored[node, alive], root, kept.tree, orders, kept.strings)
     kept.registers[ROOT] = root
 
 
 @inlined
-def _insert(node: int, root: int, tree: Tree, orders: Int64s, strings: Strings) -> int:
+def _insert(node: int, count: int, root: int, tree: Tree, orders: Int64s, strings: Strings) -> int:
     """After all that are equal to it; the answer is the root."""
     below, parent, order = root, 0, 0
     while below:
         parent, order = below, order_of(tree.stored, node, tree.stored, below, orders, strings)
         order = -1 if order < 0 else 1
         below = tree.nodes[below, LEFT if order < 0 else RIGHT]
-    return insert_node(tree.nodes, root, node, parent, order, 1)
+    return insert_node(tree.nodes, root, node, parent, order, count)
 
 
 @kernel
 def rank_of_bound(rows: Int64s, with_equal: bool, orders: Int64s, record: Int64s) -> int:
-    """How many nodes come before the first of these rows in the order of some columns, with those equal to it or without."""
+    """How many rows come before the first of these in the order of some columns, with those equal to it or without."""
     kept = open_ordered(record)
     return count_before(rows, 0, with_equal, kept.tree, kept.registers[ROOT], orders, kept.strings)
 
 
 @kernel
 def rank_of_equals(rank: int, with_equal: bool, orders: Int64s, record: Int64s) -> int:
-    """The same of the node that has this rank."""
+    """The same of the row that has this rank."""
     kept = open_ordered(record)
     node, _ = node_at(kept.tree.nodes, kept.registers[ROOT], rank)
     return count_before(kept.tree.stored, node, with_equal, kept.tree, kept.registers[ROOT], orders, kept.strings)
 
 
 @kernel
-def nodes_between(start: int, record: Int64s, out: Int64s) -> None:
-    """As many nodes as there is room for, from a rank on; there are so many."""
+def nodes_between(start: int, stop: int, record: Int64s, out: Int64s) -> int:
+    """The nodes of the rows from a rank to before another one, which are there; how many. There is room for them."""
     kept = open_ordered(record)
-    if len(out):
-        node, _ = node_at(kept.tree.nodes, kept.registers[ROOT], start)
-        for place in range(len(out)):
-            out[place] = node
-            node = next_node(kept.tree.nodes, node)
+    nodes, n = kept.tree.nodes, 0
+    if start < stop:
+        node, rank = node_at(nodes, kept.registers[ROOT], start)
+        while rank < stop:
+            out[n] = node
+            n += 1
+            rank += nodes[node, COUNT]
+            node = next_node(nodes, node)
+    return n
+
+
+@kernel
+def values_between(start: int, stop: int, orders: Int64s, record: Int64s, out: Int64s, counts: Int64s) -> int:
+    """The same by the values of some first columns: a node of each, and how many rows have it; how many values.
+
+    Where the next node has another value, a step is enough; else the last equal one is looked for from the root.
+    """
+    kept = open_ordered(record)
+    tree, root, strings = kept.tree, kept.registers[ROOT], kept.strings
+    nodes, n = tree.nodes, 0
+    if start >= stop:
+        return 0
+    node, rank = node_at(nodes, root, start)
+    while rank < stop:
+        after, end = next_node(nodes, node), rank + nodes[node, COUNT]
+        if after and order_of(tree.stored, after, tree.stored, node, orders, strings) == 0:
+            end = count_before(tree.stored, node, True, tree, root, orders, strings)
+            if end < stop:
+                after, _ = node_at(nodes, root, end)
+        out[n], counts[n] = node, min(end, stop) - max(rank, start)
+        n += 1
+        node, rank = after, end
+    return n

@@ -3,6 +3,7 @@
     ByKeys     k = 7 AND g IN ('a', 'b')        lines with the values that rows may have, for an index by hash
     BySpans    k = 7 AND v > 3                  bounds of the first columns of an ordered index
                ORDER BY v DESC LIMIT 10         and how many of the first rows between them are wanted
+    InOrder    MEDIAN(v), COUNT(DISTINCT v)     values of an ordered index, with how often they are there
 
 What is found is tested for the conditions, so an access may find more than is asked for, and never less.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -129,19 +131,36 @@ class BySpans:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class InOrder:
+    """Rows of a span by their values in so many first columns of an index alone: how often each is there (`in_order.py`).
+
+    Given fractions, these are figures of the last of these columns, and only values beside them are told.
+    """
+
+    shape: IndexShape
+    columns: int
+    span: Span
+    fractions: frozenset[Fraction] | None = None
+    after_nulls: Bound | None = None  # where the values of that column begin
+
+
+Access = ByKeys | BySpans | InOrder
+
+
 class Wanted:
     """The rows of an answer of which conditions on columns are true (`operators/filter/conditions.py` says which can be), and how
     they are found: without an access, by the key of the answer if they name it, else by a look at all rows."""
 
     def __init__(
-        self, layout: Layout, conditions: Sequence[Call], access: ByKeys | BySpans | None = None,
+        self, layout: Layout, conditions: Sequence[Call], access: Access | None = None,
         indexes: frozenset[IndexShape] = frozenset(),
     ) -> None:
         """`indexes` are all that the view has."""
         self.tests: ConditionTable | RefilledTable = ConditionTable(conditions, layout)
-        self.access, self.indexes = access, indexes
+        self.access, self.indexes, self.layout = access, indexes, layout
         self.rows = self.looked_at = 0  # how many there were when it was last asked for, and how many of them were looked at
-        self._layout = layout
+        self._conditions = conditions
         self._equal: dict[int, Literal] = {}
         for one in conditions:
             if one.function == "equal" and isinstance(one.arguments[0], Column) and isinstance(one.arguments[1], Literal):
@@ -157,23 +176,35 @@ class Wanted:
         if columns not in self._keys and self._first is not None and (first := self._first.key(columns)) is not None:
             self._keys[columns] = first.refilled({place: one for place, one in self._values.items() if place < columns})
         elif columns not in self._keys:
-            self._keys[columns] = Lines(self._layout, range(columns), [[self._equal[place] for place in range(columns)]])
+            self._keys[columns] = Lines(self.layout, range(columns), [[self._equal[place] for place in range(columns)]])
         return self._keys[columns]
+
+    def by(self, access: Access) -> Wanted:
+        """The same rows, found in another way."""
+        return Wanted(self.layout, self._conditions, access, self.indexes)
 
     def refilled(self, constants: Mapping[int, tuple[int, Constant]]) -> Wanted | None:
         """The same with other constants in the conditions at some places, each of which alone says what a column is equal to;
         None if what is looked up does not come of them one by one. Constants are as columns of theirs have them."""
-        if not isinstance(self.tests, ConditionTable) or isinstance(self.access, BySpans):
+        if not isinstance(self.tests, ConditionTable) or isinstance(self.access, BySpans | InOrder):
             return None
         if self.access is not None and len(self.access.lines) != 1:
             return None
         values = dict(constants.values())
         other = Wanted.__new__(Wanted)
         other.tests = RefilledTable(self.tests, {place: constant for place, (_, constant) in constants.items()})
-        other.indexes, other._layout, other._equal = self.indexes, self._layout, self._equal
+        other.indexes, other.layout, other._equal = self.indexes, self.layout, self._equal
         other.access, other.rows, other.looked_at = None, 0, 0
         if self.access is not None:
             named = {column: constant for column, constant in values.items() if column in self.access.shape.columns}
             other.access = ByKeys(self.access.shape, self.access.lines.refilled(named))
         other._first, other._values, other._keys = self, values, {}
         return other
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Some rows of a view."""
+
+    view: str
+    wanted: Wanted

@@ -20,7 +20,7 @@ from sash.plan.streams import StreamSpec
 from sash.plan.times import Time
 from sash.planner.explain import Counts
 from sash.planner.job import BETWEEN, Job, View
-from sash.runtime.access import Wanted
+from sash.runtime.access import Read, Wanted
 from sash.runtime.asking import Beside, Found, answer_in
 from sash.runtime.change_log import Reader
 from sash.runtime.entrance import Came, Entrance
@@ -28,7 +28,7 @@ from sash.runtime.graph import Graph
 from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.instants import Instants, check_kept
 from sash.runtime.kept import Kept, ShownView, UnreadChanges
-from sash.runtime.live import Lanes, Net, Shelf
+from sash.runtime.live import Lanes, Net, ReadRows, Relations, Shelf, Weighed
 from sash.runtime.losses import LossWarnings, unreadable_rows
 from sash.runtime.lost_rows import LostRows
 from sash.runtime.metrics import Clockwork, JobMetrics, OperatorMetrics
@@ -507,6 +507,18 @@ class EmbeddedHost:
         self._tidy()
         instants = self._together([name])
         return self.views[name].kept.select(wanted, self._lanes_ahead(name, instants.now)), instants
+
+    def at_one_instant(self, names: Sequence[str], ask: Callable[[ReadRows], Relations]) -> tuple[Relations, Instants]:
+        """What is made of rows of some views, each row once with its weight, that are read one after the other."""
+        self._tidy()
+        instants = self._together(names)
+        ahead = self._ahead(tuple(names), instants.now)
+
+        def read(one: Read) -> Weighed:
+            shown = self.views[one.view]
+            return shown.kept.weighed(one.wanted, shown.kept.ahead(ahead.get(shown.view.spec, [])))
+
+        return ask(read), instants
 
     def ranges(self, name: str, shape: IndexShape, indexes: Collection[IndexShape]) -> tuple[Ranges, Instants]:
         """How many rows of a view there are in the ranges of one of its indexes, and at which instant."""

@@ -24,7 +24,7 @@ from sash.runtime.access import Wanted
 from sash.runtime.change_log import ChangeLog, instants
 from sash.runtime.history_limit import History
 from sash.runtime.lane_changes import ChangeWriter, LaneChanges
-from sash.runtime.live import NO_LANES, Lanes, LiveView, Net, Shelf
+from sash.runtime.live import NO_LANES, Lanes, LiveView, Net, Shelf, Weighed
 from sash.runtime.subscribing import Wishes, begun_with, not_kept
 from sash.schema import BEGINNING
 from sash.stores.group_index import Ranges
@@ -89,6 +89,12 @@ class Kept:
         self.settle()
         self.changes.add_all()
         return self._live.select(wanted, ahead)
+
+    def weighed(self, wanted: Wanted, ahead: Lanes) -> Weighed:
+        """The same, each with how often it is there."""
+        self.settle()
+        self.changes.add_all()
+        return self._live.weighed(wanted, ahead)
 
     def ranges(self, shape: IndexShape, ahead: Lanes) -> Ranges:
         """How many rows of the answer there are in the ranges of an index."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,8 @@ from sash.kernels.answers import add_few
 from sash.operators.filter.kernels import TRUE, passing_rows
 from sash.operators.net_changes import NetChanges
 from sash.operators.orders import row_order
-from sash.runtime.access import ByKeys, BySpans, Wanted
+from sash.runtime.access import ByKeys, BySpans, InOrder, Read, Wanted
+from sash.runtime.in_order import rows_in_order
 from sash.scalar.array_bytes import to_bytes
 from sash.schema import Schema
 from sash.stores.arena import Arena
@@ -29,6 +30,17 @@ from sash.stores.view_index import HashIndex, IndexShape, TreeIndex
 
 Net: TypeAlias = pa.Table | pa.RecordBatch  # the columns of the view, then the weight
 Lanes: TypeAlias = tuple[Int64s, Int64s]  # rows and their weights
+
+
+class Weighed(NamedTuple):
+    """Columns of rows, and how often each of these is there."""
+
+    columns: list[pa.Array]
+    weights: Int64s
+
+
+Relations: TypeAlias = Mapping[str, Net | Weighed]  # by name
+ReadRows: TypeAlias = Callable[[Read], Weighed]
 
 FEW = 32  # changes that are looked for in a whole answer
 
@@ -131,19 +143,39 @@ class LiveView:
         """The columns of the rows that are wanted, in no order. Where an index, or the key of the answer, finds them, no other
         rows are touched."""
         with self._lock:
-            tests = wanted.tests.lines(self._interner)
-            found, counts = self._candidates(wanted, ahead)
-            wanted.rows, wanted.looked_at = len(self._bag), len(counts)
-            found, counts = _passing(found, counts, tests)
-            if len(ahead[1]):
-                more, signs = _passing(*ahead, tests)
-                if len(signs):
-                    found, counts = self._netted(np.concatenate([found, more]), np.concatenate([counts, signs]))
+            found, counts = self._wanted(wanted, ahead)
             if len(counts) and counts.max() > 1:
                 found = np.repeat(found, np.maximum(counts, 0), axis=0)
             elif len(counts) and counts.min() < 1:
                 found = found[counts > 0]
             return decode(np.ascontiguousarray(found), self._layout, self._interner)
+
+    def weighed(self, wanted: Wanted, ahead: Lanes = NO_LANES) -> Weighed:
+        """The same rows, each once; or others that do for the figures that are asked for."""
+        with self._lock:
+            found, counts = self._wanted(wanted, ahead)
+            is_there = counts > 0
+            return Weighed(decode(np.ascontiguousarray(found[is_there]), self._layout, self._interner), counts[is_there])
+
+    def _wanted(self, wanted: Wanted, ahead: Lanes) -> Lanes:
+        tests = wanted.tests.lines(self._interner)
+        more = _passing(*ahead, tests) if len(ahead[1]) else NO_LANES
+        if isinstance(wanted.access, InOrder):
+            found, counts = self._in_order(wanted.access, more)
+            wanted.rows, wanted.looked_at = len(self._bag), len(counts)
+            return found, counts
+        found, counts = self._candidates(wanted, ahead)
+        wanted.rows, wanted.looked_at = len(self._bag), len(counts)
+        found, counts = _passing(found, counts, tests)
+        if len(more[1]):
+            return self._netted(*_joined([(found, counts), more]))
+        return found, counts
+
+    def _in_order(self, access: InOrder, ahead: Lanes) -> Lanes:
+        index = self._bag.index(access.shape)
+        assert isinstance(index, TreeIndex)
+        more = ahead if len(ahead[1]) else (np.empty((0, self._layout.width), np.int64), ahead[1])
+        return self._netted(*rows_in_order(access, index, self._bag, self._layout, self._interner, more))
 
     def ranges(self, shape: IndexShape, ahead: Lanes = NO_LANES) -> Ranges:
         """How many rows there are in the ranges of an index USING GROUP."""
@@ -162,7 +194,7 @@ class LiveView:
         if isinstance(access, BySpans):
             index = bag.index(access.shape)
             assert isinstance(index, TreeIndex)
-            return bag.at(index.between(access.ranks(index, self._interner, int(np.sum(ahead[1] < 0)))))
+            return bag.at(index.between(access.ranks(index, self._interner, int(-ahead[1].clip(max=0).sum()))))
         key = wanted.key(bag.key_columns)
         return bag.rows() if key is None else bag.find(key.lanes(self._interner))
 

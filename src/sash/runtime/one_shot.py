@@ -7,8 +7,6 @@ Nothing of it touches what runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pyarrow as pa
 
@@ -16,7 +14,7 @@ from sash.deltas import Delta, forever
 from sash.operators.net_changes import NetChanges
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.runtime.graph import Feed, Graph
-from sash.runtime.live import LiveView, Net, Shelf
+from sash.runtime.live import LiveView, Relations, Shelf, Weighed
 from sash.scalar.failures import Failures
 from sash.schema import BEGINNING
 from sash.stores.arena import Arena
@@ -34,7 +32,7 @@ class Begun(dict[str, int | None]):
         return self._instant
 
 
-def answer_over(spec: Spec, relations: Mapping[str, Net], instant: int, failures: Failures) -> pa.Table:
+def answer_over(spec: Spec, relations: Relations, instant: int, failures: Failures) -> pa.Table:
     """What a spec over relations alone gives at an instant, sorted by the full row."""
     arena = Arena.anonymous()
     try:
@@ -52,12 +50,13 @@ def answer_over(spec: Spec, relations: Mapping[str, Net], instant: int, failures
         arena.close()
 
 
-def _feed(port: PortSpec, relations: Mapping[str, Net], interner: Interner, clock: int) -> Feed:
+def _feed(port: PortSpec, relations: Relations, interner: Interner, clock: int) -> Feed:
     """All rows of a relation, as if they had always been there; time as such brings none."""
     if port.stream is None:
         return Feed(Delta.empty(port.layout.width), clock)
     rows = relations[port.stream]
     arrays = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in rows.columns]
-    count = rows.num_rows
+    weights = rows.weights if isinstance(rows, Weighed) else np.ones(rows.num_rows, np.int64)
+    count = len(weights)
     lanes = encode(arrays, port.layout, interner) if arrays else np.zeros((count, port.layout.width), np.int64)
-    return Feed(Delta(lanes, np.full(count, BEGINNING), forever(count), np.ones(count, np.int64)), clock)
+    return Feed(Delta(lanes, np.full(count, BEGINNING), forever(count), weights), clock)

@@ -32,12 +32,12 @@ from sash.planner.explain import Counts
 from sash.planner.job import Job, View
 from sash.planner.lookback import horizon
 from sash.planner.read_plan import Code
-from sash.runtime.access import Wanted
+from sash.runtime.access import Read, Wanted
 from sash.runtime.history_limit import ALL, DEFAULT
 from sash.runtime.history_limit import History as HistoryLimit
 from sash.runtime.instants import Instants, check_kept, moment, together, told_instants
 from sash.runtime.kept import undone
-from sash.runtime.live import LiveView
+from sash.runtime.live import LiveView, ReadRows, Relations, Weighed
 from sash.runtime.losses import LossWarnings
 from sash.runtime.packets import Cargo, Packet, changes_schema
 from sash.runtime.packing import DEAD_SCHEMA
@@ -409,6 +409,23 @@ class SparkHost:
 
     def answers(self, names: Sequence[str]) -> tuple[dict[str, pa.Table], Instants]:
         """The same of several views, which are at one instant if they read the same streams."""
+        views = self._of_one_instant(names)
+        with self._explained(), self._between_batches:
+            return {name: self._live()[name].rows(self._ahead(name)) for name in names}, self._together(views)
+
+    def at_one_instant(self, names: Sequence[str], ask: Callable[[ReadRows], Relations]) -> tuple[Relations, Instants]:
+        """What is made of rows of some views, each row once with its weight, that are read one after the other; as above."""
+
+        def read(one: Read) -> Weighed:
+            live = self._live()[one.view]
+            live.keep_indexes(one.wanted.indexes)
+            return live.weighed(one.wanted, live.lanes(self._ahead(one.view)))
+
+        views = self._of_one_instant(names)
+        with self._explained(), self._between_batches:
+            return ask(read), self._together(views)
+
+    def _of_one_instant(self, names: Sequence[str]) -> list[View]:
         views = [self._view(name) for name in names]
         if len(times := {view.time for view in views if any(view.time)}) > 1:
             listed = "; ".join(", ".join(time) for time in sorted(times))
@@ -417,9 +434,12 @@ class SparkHost:
                 "create a materialized view that reads them all, and ask that one",
             )
         self._check_alive()
-        with self._explained(), self._between_batches:
-            found = {name: self._live()[name].rows(self._ahead(name)) for name in names}
-            return found, together([self._instants_of(view) for view in views if any(view.time) or not times])
+        return views
+
+    def _together(self, views: Sequence[View]) -> Instants:
+        """Of views that are at one instant; one that reads no stream goes by the others."""
+        timed = [view for view in views if any(view.time)]
+        return together([self._instants_of(view) for view in timed or views])
 
     def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]:
         """The columns of the rows of a view that are wanted, in no order, and at which instant."""

@@ -117,22 +117,32 @@ class TreeIndex(ViewIndex):
         return int(self._nodes[self._registers[kernel.ROOT], TOTAL])
 
     def rank(self, line: Int64s, columns: int, *, with_equal: bool) -> int:
-        """How many nodes come before a row in the order of so many first columns, with those that are equal to it or without."""
+        """How many rows come before one in the order of so many first columns, with those that are equal to it or without."""
         return int(kernel.rank_of_bound(line, with_equal, self._prefixes[columns], self._record.record))
 
     def first(self, ranks: Ranks, count: int, columns: int) -> Ranks:
-        """Those of the first nodes, and of all that are equal to the last of them by so many columns."""
+        """Those of the first rows, and of all that are equal to the last of them by so many columns."""
         low, high = ranks
         if high - low <= count or not count:
             return low, min(high, low + count)
-        return low, min(high, int(kernel.rank_of_equals(low + count - 1, True, self._prefixes[columns], self._record.record)))
+        return low, min(high, self.beside(low + count - 1, columns, with_equal=True))
 
     def last(self, ranks: Ranks, count: int, columns: int) -> Ranks:
         """The same from the end."""
         low, high = ranks
         if high - low <= count or not count:
             return max(low, high - count), high
-        return max(low, int(kernel.rank_of_equals(high - count, False, self._prefixes[columns], self._record.record))), high
+        return max(low, self.beside(high - count, columns, with_equal=False)), high
+
+    def beside(self, rank: int, columns: int, *, with_equal: bool) -> int:
+        """How many rows come before the one of a rank in the order of so many first columns, with its equals or without."""
+        return int(kernel.rank_of_equals(rank, with_equal, self._prefixes[columns], self._record.record))
+
+    def values(self, ranks: Ranks, columns: int) -> tuple[Int64s, Int64s]:
+        """The rows of some ranks by their values in so many first columns: a node of each, and how many rows have it."""
+        found, counts = np.empty((2, self._room(ranks)), np.int64)
+        count = kernel.values_between(*ranks, self._prefixes[columns], self._record.record, found, counts)
+        return found[:count], counts[:count]
 
     def between(self, ranks: Iterable[Ranks]) -> Int64s:
         """The nodes of some ranks, each once."""
@@ -140,9 +150,12 @@ class TreeIndex(ViewIndex):
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])
 
     def _nodes_of(self, ranks: Ranks) -> Int64s:
-        found = np.empty(ranks[1] - ranks[0], np.int64)
-        kernel.nodes_between(ranks[0], self._record.record, found)
-        return found
+        found = np.empty(self._room(ranks), np.int64)
+        return found[: kernel.nodes_between(*ranks, self._record.record, found)]
+
+    def _room(self, ranks: Ranks) -> int:
+        """For the nodes of so many rows, of which some may be there several times."""
+        return max(0, min(ranks[1] - ranks[0], len(self._nodes)))
 
 
 def apart(ranks: Iterable[Ranks]) -> list[Ranks]:

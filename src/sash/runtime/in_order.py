@@ -67,7 +67,8 @@ def _are_null(rows: Int64s, wanted: InOrder, layout: Layout) -> Bools:
     if wanted.after_nulls is None:
         return np.zeros(len(rows), np.bool_)
     lane, bit = layout.mask(wanted.shape.columns[wanted.columns - 1])
-    return rows[:, lane] >> bit & 1 == 1
+    found: Bools = (rows[:, lane] >> bit & 1).astype(np.bool_)
+    return found
 
 
 def _zones(wanted: InOrder, index: TreeIndex, ranks: Ranks, margin: int) -> Iterator[Ranks]:

@@ -398,6 +398,7 @@ def uses(db: sash.Database) -> dict[str, Callable[[], object]]:
     calls |= {name: lambda name=name: getattr(db, name)("s") for name in ("late", "dead")}  # type: ignore[misc]
     calls |= {name: lambda name=name: getattr(db, name)("names", [("a", "b")]) for name in ("push", "delete", "table")}  # type: ignore[misc]
     calls |= {"execute": lambda: db.execute("SHOW VIEWS"), "advance": lambda: db.advance(1), "schedule": lambda: db.schedule("bfs")}
+    calls |= {"spread": lambda: db.spread(2)}
     calls |= {"register": lambda: db.register("f", len, "BIGINT", ["STRING"]), "write_answers": lambda: db.write_answers("x")}
     calls |= {"stream": lambda: db.stream("s", None, "ts")}  # type: ignore[arg-type, return-value, dict-item]
     return calls

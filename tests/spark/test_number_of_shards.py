@@ -147,3 +147,52 @@ def test_views_that_came_later_are_spread_when_they_have_seen_enough(tmp_path: P
         assert sum(row["n"] for row in db.view("later").to_pylist()) == 6
         db.close()
     assert state(tmp_path) == {"shards-1"}
+
+
+def test_a_job_that_runs_is_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two batches, by one database, whose handle, readers and subscribers notice nothing."""
+    put(tmp_path, 0)
+    with connected(monkeypatch, tmp_path, JOB + MORE, shards=2, flush=False) as db:
+        db.spread(4)  # it has not begun: it begins with them
+        query = db.start()
+        db.drain()
+        assert {path.name for path in (tmp_path / "point/shards/1").iterdir()} == set("0123")
+        for number, shards in ((1, 7), (2, 3)):
+            answers = {name: db.view(name).to_pylist() for name in db.materialized()}
+            db.spread(shards)
+            assert query.isActive and state(tmp_path) == {f"shards-{number}"}
+            assert {name: db.view(name).to_pylist() for name in db.materialized()} == answers
+            put(tmp_path, number)
+            db.drain()
+            assert {path.name for path in (tmp_path / f"point/shards-{number}/1").iterdir()} == set("0123456"[:shards])
+            assert db.metrics()["shards"]["moved"] == 0
+        db.spread(3)
+        db.drain()
+        assert state(tmp_path) == {"shards-2"}  # it had them
+        db.stop()
+        db.spread(2)
+        assert state(tmp_path) == {"shards-2"} and not query.isActive  # that counts when it begins again
+    last = connected(monkeypatch, tmp_path, JOB + MORE, shards=5)
+    last.run()
+    embedded = EmbeddedDatabase(base=tmp_path)
+    embedded.execute(JOB + MORE)
+    embedded.run()
+    for name in embedded.materialized():
+        assert_same(from_arrow(embedded.changes(name)), from_arrow(pq.read_table(tmp_path / f"out/{name}.changes.parquet")))
+
+
+def test_a_job_that_runs_and_cannot_be_spread_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/0.csv").write_text("".join(f"{second},k{second % 4},{second}\n" for second in range(-400, 1)))
+    with connected(monkeypatch, tmp_path, JOB + EVER, shards=2, flush=False) as db:
+        query = db.start()
+        db.drain()
+        with pytest.raises(SashError, match='with 7 shards instead of 2: view "ever" holds what came of rows'):
+            db.spread(7)
+        assert query.isActive and query.exception() is None
+        put(tmp_path, 1)
+        db.drain()
+        assert sum(row["n"] for row in db.view("ever").to_pylist()) == 410 and state(tmp_path) == {"shards"}
+        for wrong in (0, -1, "3"):
+            with pytest.raises(SashError, match=r"shards=.* makes no sense"):
+                db.spread(wrong)  # type: ignore[arg-type]

@@ -231,6 +231,12 @@ class Database(StatementExecutor):
         """Run operators in another order from now on, on Spark from the next batch on: all of them, or those of a view. `join` is
         which window of a shared join is served first: lwo, swf, mqt, auto. No answer depends on it."""
 
+    @abstractmethod
+    def spread(self, shards: int) -> None:
+        """Spread the state over so many shards, on Spark: a job that runs goes on with them in a second or two, another one
+        begins with them. It is refused, and nothing changes, where a view looks back further than memory goes. No answer depends
+        on it."""
+
     @property
     def is_finished(self) -> bool:
         """Whether the end of the input has come. In this process more may come after it; on Spark the checkpoint is finished."""

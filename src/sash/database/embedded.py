@@ -184,6 +184,10 @@ class EmbeddedDatabase(Database):
             with self.turns.work():
                 self._host.reschedule(self._job.schedules)
 
+    @in_turn
+    def spread(self, shards: int) -> None:
+        raise SashError("in this process there is one shard, and one core that it runs on", "connect to Spark to have several")
+
     def close(self) -> None:
         self.sinks.last_words()
         self.turns.close()

@@ -207,6 +207,15 @@ class SparkDatabase(Database):
             self._host.change(lambda job: replace(job, schedules=schedules), "", self._fresh_job(), {})
             self._host.catch_up()
 
+    @in_turn
+    def spread(self, shards: int) -> None:
+        self._check_open()
+        check_count("shards", shards)
+        if self._host is None:
+            self._shards = shards
+        else:
+            self._host.spread(shards)
+
     def close(self) -> None:
         is_first, self._has_closed = not self._has_closed, True
         self.following.stop()

@@ -101,6 +101,11 @@ ALWAYS = {"processingTime": "0 seconds"}
 NAME = "sash"  # of the query, in Spark
 
 
+def new_tag() -> str:
+    """Tells the arenas of one host from those of others."""
+    return uuid4().hex[:8]
+
+
 class SparkHost:
     """Runs a job on Spark, from a checkpoint on or from the beginning."""
 
@@ -132,7 +137,7 @@ class SparkHost:
         target = Folder.of(output) if output is not None else place.plain.child("output")
         self._checkpoint = self._open(place, base, len(early))
         folder = self._checkpoint.folder
-        self._tag = uuid4().hex[:8]
+        self._tag = new_tag()
         self._settings = Settings(
             str(base), folder, target, self._arenas_in(NONE), frozenset(self._frames), batch_rows,
             flush=flush and not self._frames, until=until, layout=read_layout(folder),
@@ -356,6 +361,27 @@ class SparkHost:
             self._wait_for(number)
         except SashError as error:
             raise SashError(f"the statement is on record, but the job does not go on: {error.message}", error.hint) from error
+
+    def spread(self, shards: int) -> None:
+        """Go on with so many shards: a job that runs at once, in another query of Spark's, else from the next start on. A job
+        that cannot goes on as it was."""
+        self._check_alive()
+        if self._query is not None and self._handle is None:
+            raise SashError("the job runs to the end of its input", "ask for another number of shards before, or after it")
+        had, self._shards = self._shards, shards
+        if self._handle is None:
+            return
+        self._handle.wait_for_next()
+        self._stop_query()
+        try:
+            with self._explained():
+                self._claim()
+                self._spread_anew(self._committed)
+        except BaseException:
+            self._shards = had
+            raise
+        finally:
+            self.start()
 
     def is_first(self, job: Job) -> bool:
         """Whether this is the job that the checkpoint began with."""
@@ -612,7 +638,6 @@ class SparkHost:
     def _resume(self) -> None:
         """Go on after the last batch that is committed; a later one will be answered again."""
         committed = self._committed
-        check_log(self._settings.checkpoint, committed)
         self._spread_anew(committed)
         self.progress = replace(self.progress, batch=committed)
         if self.versions.newest:
@@ -623,10 +648,20 @@ class SparkHost:
         self._readers.forget()
 
     def _spread_anew(self, committed: int) -> None:
-        """Over the number of shards that was asked for."""
+        """Over the number of shards that was asked for. What lies in arenas is the state of the old ones."""
         settings, first, fence = self._settings, self.steering.first, self.ledger.fence
+        check_log(settings.checkpoint, committed)
         layout = Resharding(settings, first, dict(self._code), self.ledger, fence, committed).to(self._shards)
-        self._settings = replace(settings, layout=layout)
+        if layout == settings.layout:
+            return
+        self._remove_arenas()
+        self._tag = new_tag()
+        self._settings = replace(settings, layout=layout, arenas=self._arenas_in(settings.epoch))
+        self._readers.arenas = None
+        self._watch.moves.places.clear()
+        if self._homes is not None:
+            self._homes.close()
+            self._homes = None
 
     @property
     def first_job(self) -> Job:

@@ -213,6 +213,33 @@ def test_queries_of_other_tools(connection: psycopg.Connection, query: str) -> N
     assert rows or "pg_type" in query
 
 
+PATH = "string_to_array(current_setting('search_path'), ',')"
+OWN = f"""quote_ident(table_schema) IN (SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END
+    FROM generate_series(array_lower({PATH}, 1), array_upper({PATH}, 1)) AS i, {PATH} s)"""
+COLUMNS = [("k", "text"), ("n", "bigint"), ("total", "bigint")]
+
+
+@pytest.mark.parametrize(("query", "found"), [
+    ("SELECT current_setting('server_version_num')::int/100 AS version", [(1500,)]),
+    (f"SELECT CASE WHEN {OWN} THEN quote_ident(table_name) ELSE quote_ident(table_schema) || '.' || quote_ident(table_name) END"
+     " FROM information_schema.tables WHERE quote_ident(table_schema) NOT IN ('information_schema', 'pg_catalog')"
+     f" ORDER BY CASE WHEN {OWN} THEN 0 ELSE 1 END, 1",
+     [('"Odd ""name"""',), ("big",), ("names",), ("s",), ("totals",)]),
+    *((f"SELECT quote_ident(column_name), data_type FROM information_schema.columns WHERE CASE WHEN array_length(parse_ident('{name}'), 1) = 2"
+       f" THEN quote_ident(table_schema) = (parse_ident('{name}'))[1] AND quote_ident(table_name) = (parse_ident('{name}'))[2]"
+       f" ELSE quote_ident(table_name) = '{name}' AND {OWN} END ORDER BY ordinal_position LIMIT 3", columns)
+      for name, columns in (("totals", COLUMNS), ("public.totals", COLUMNS), ('"Odd ""name"""', [('"Key"', "text"), ("v", "bigint")]))),
+    ("SELECT parse_ident('\"a.\"\"b\".C')", [(['a."b', "c"],)]),
+    ("SELECT floor(extract(epoch from latest)/300)*300 AS \"time\", sum(total) FROM totals WHERE latest BETWEEN '2024-01-01T00:00:00.000000001Z'"
+     " AND '2024-01-01T00:05:00.123Z' GROUP BY 1 ORDER BY 1", [(1704067200, 7)]),
+    ("SELECT floor((n)/2)*2 AS \"time\", count(*) FROM totals WHERE n >= 1 AND n <= 1704067200 GROUP BY 1 ORDER BY 1", [(0, 2), (2, 1)]),
+    ("SELECT k, round(mean::numeric, 2) FROM totals ORDER BY k", [("a", Decimal("2.50")), ("b", Decimal("2.00")), ("it's", None)]),
+])  # fmt: skip
+def test_what_grafana_asks(connection: psycopg.Connection, query: str, found: list[tuple[object, ...]]) -> None:
+    """Its editor for names, its macros for times, in one text without values."""
+    assert connection.execute(query).fetchall() == found
+
+
 def test_superset_asks_through_sqlalchemy_and_psycopg2(serving: Serving) -> None:
     """The library that Superset connects with, and what it does with it: a raw cursor, or text of SQL with percent signs doubled."""
     engine = sqlalchemy.create_engine(serving.url.replace("postgresql", "postgresql+psycopg2"), poolclass=sqlalchemy.pool.NullPool)

@@ -113,6 +113,7 @@ def test_texts_and_names_of_postgres_stay_what_they_are(text: str) -> None:
     ('SELECT "K" FROM "public"."v"', "SELECT `K` FROM `v`"), ("SELECT v.k FROM sash.public.v", "SELECT v.k FROM v"),
     ("SELECT x::float8, CAST(y AS int8) AS float8 FROM v", "SELECT x::DOUBLE, CAST(y AS BIGINT) AS float8 FROM v"),
     ("SELECT /* ' */ E'a\\n''' FROM v WHERE k ~ 'x'", "SELECT 'a\n\\'' FROM v WHERE k  RLIKE  'x'"),
+    ("SELECT x::numeric, CAST(x AS decimal), x::numeric(9, 1) FROM v", "SELECT x::DECIMAL(38, 18), CAST(x AS DECIMAL(38, 18)), x::numeric(9, 1) FROM v"),
     ("SELECT k FROM s [RANGE 5 MINUTES]", "SELECT k FROM s [RANGE 5 MINUTES]"), ("SELECT $$it's$$", "SELECT 'it\\'s'"),
 ])  # fmt: skip
 def test_spelling(theirs: str, ours: str) -> None:

@@ -27,6 +27,8 @@ _TYPES = {
     "INT4": "INT", "INT2": "INT", "SMALLINT": "INT", "BOOL": "BOOLEAN", "TIMESTAMPTZ": "TIMESTAMP", "CHARACTER VARYING": "STRING",
     "BPCHAR": "STRING", "CHARACTER": "STRING", "NAME": "STRING",
 }
+# PostgreSQL's plain NUMERIC has as many digits as there are; Spark's has ten, and none of them after the point.
+_ANY_DECIMAL, _DECIMAL_NAMES = "DECIMAL(38, 18)", ("NUMERIC", "DECIMAL", "DEC")
 _REFUSED = {
     TokenType.BIT_STRING: "texts of bits", TokenType.HEX_STRING: "texts of bytes",
     TokenType.UNICODE_STRING: "texts that begin with U&",
@@ -149,6 +151,9 @@ class _Translation:
         elif kind is TokenType.IRLIKE:
             raise not_supported("~* is not supported", "use LOWER(…) ~ '…', or ILIKE")
         if self._is_type():
+            is_plain = after is None or after.token_type is not TokenType.L_PAREN
+            if token.text.upper() in _DECIMAL_NAMES and is_plain:
+                return _ANY_DECIMAL
             return _TYPES.get(" ".join(token.text.upper().split()), str(token.text))
         return str(token.text)
 

@@ -29,6 +29,7 @@ _CLASSES = {"_class_number": pa.uint32(), "_class_name": pa.string(), "_class_sc
 _CLOSED = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false", "autoload_known_extensions": "false",
     "memory_limit": "256MB", "threads": "1", "max_expression_depth": "500", "temp_directory": "",
+    "integer_division": "true",
 }
 
 

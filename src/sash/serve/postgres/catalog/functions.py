@@ -72,6 +72,8 @@ MACROS = {
     "pg_has_role(one, two)": "true",
     "quote_ident(word)": """CASE WHEN regexp_full_match(word, '[a-z_][a-z0-9_$]*') THEN word
                             ELSE '"' || replace(word, '"', '""') || '"' END""",
+    "parse_ident(word)": """list_transform(regexp_extract_all(word, '"(?:[^"]|"")*"|[^."]+'), lambda part:
+        CASE WHEN starts_with(part, '"') THEN replace(part[2:-2], '""', '"') ELSE lower(trim(part)) END)""",
     "quote_literal(word)": "'''' || replace(word, '''', '''''') || ''''",
     "array_upper(list, dimension)": "CASE WHEN len(list) > 0 THEN len(list) END",
     "array_lower(list, dimension)": "CASE WHEN len(list) > 0 THEN 1 END",
@@ -123,6 +125,7 @@ _SAFE = """
 """
 SAFE = frozenset(_SAFE.split())
 TABLE_MACROS = {"pg_options_to_table(options)": "SELECT NULL::VARCHAR AS option_name, NULL::VARCHAR AS option_value WHERE false"}
+TABLE_MACRO_NAMES = frozenset(signature.split("(")[0] for signature in TABLE_MACROS)
 MACRO_NAMES = frozenset(signature.split("(")[0] for signature in (*MACROS, *OVERLOADS, *TABLE_MACROS))
 
 

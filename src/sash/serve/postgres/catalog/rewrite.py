@@ -16,7 +16,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from sash.numerals import whole
-from sash.serve.postgres.catalog.functions import MACRO_NAMES, RENAMED, SAFE, SESSION
+from sash.serve.postgres.catalog.functions import MACRO_NAMES, RENAMED, SAFE, SESSION, TABLE_MACRO_NAMES
 from sash.serve.postgres.catalog.names import given_names
 from sash.serve.postgres.catalog.relations import relations, schema_here, type_numbers
 from sash.serve.postgres.failures import WireError, not_supported
@@ -50,7 +50,7 @@ class Rewriting:
     def _relation(self, table: exp.Table) -> None:
         """The place of a relation here. Whoever named it in full names its columns so, too."""
         if not isinstance(table.this, exp.Identifier):
-            table.set("db", None)
+            _read_function(table)
             return
         name, schema = table.name, table.db
         if not schema and name in self._known:
@@ -221,6 +221,17 @@ def parsed(sql: str) -> exp.Query:
     if not isinstance(tree, exp.Query):
         raise not_supported("a query over the catalog starts with SELECT, WITH or VALUES")
     return tree
+
+
+def _read_function(table: exp.Table) -> None:
+    """FROM f(x) AS s: s is its column as well, and one that gives a value gives a row of it."""
+    table.set("db", None)
+    alias, function = table.args.get("alias"), table.this
+    if not isinstance(function, exp.Func) or alias is None or alias.columns or _name(function) in TABLE_MACRO_NAMES:
+        return
+    alias.set("columns", [alias.this.copy()])
+    if not isinstance(function, exp.GenerateSeries | exp.ExplodingGenerateSeries):
+        table.replace(exp.Subquery(this=exp.select(function.copy()), alias=alias.copy()))
 
 
 def _allowed(node: exp.Expr) -> exp.Expr:

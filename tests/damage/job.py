@@ -26,8 +26,7 @@ import pytest
 from sash.database import on_spark as spark_database
 from sash.database.on_spark import SparkDatabase
 from sash.runtime.packets import Cargo, changes_schema
-from sash.spark import files, folding, merging, snapshots, tidying
-from sash.spark import host as hosting
+from sash.spark import files, folding, merging, running_job, snapshots, tidying
 from sash.spark.arenas import arenas_on_this_machine
 from sash.spark.host import SparkHost
 from sash.spark.outputs import output_name
@@ -164,7 +163,7 @@ def played(base: Path) -> Iterator[None]:
         patch.setattr(folding, "LEAST", 4)
         patch.setattr(files, "CHUNK", 3)
         patch.setattr(snapshots, "SMALL", 1 << 17)
-        patch.setattr(hosting, "POLL", 0.0)
+        patch.setattr(running_job, "POLL", 0.0)
         warnings.simplefilter("ignore")  # of late rows
         yield
 

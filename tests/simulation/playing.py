@@ -25,8 +25,7 @@ from sash.folders import folder
 from sash.folders.folder import Folder
 from sash.runtime.packets import Cargo
 from sash.sources import csv, lines
-from sash.spark import arenas, checkpoint, epochs, jobs, merging, planner, tidying
-from sash.spark import host as hosting
+from sash.spark import arenas, checkpoint, epochs, jobs, merging, planner, running_job, tidying
 from sash.spark.outputs import output_name
 from sash.spark.trials import shown
 from simulation.bucket import Bucket
@@ -298,7 +297,7 @@ class Player:
             patch.setattr(tidying, "EVERY", 2)
             patch.setattr(merging, "FEW_BATCHES", 3)
             patch.setattr(merging, "FEW", 2)
-            patch.setattr(hosting, "POLL", 0.0)  # who waits for a batch runs it
+            patch.setattr(running_job, "POLL", 0.0)  # who waits for a batch runs it
             yield
 
 

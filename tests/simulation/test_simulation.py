@@ -13,7 +13,7 @@ import pytest
 from lengths import count
 from sash.folders import folder
 from sash.plan.streams import StreamSpec
-from sash.spark import host, planner, shard_task
+from sash.spark import opened_job, planner, shard_task
 from simulation.faults import Fault
 from simulation.found import FOUND
 from simulation.simulate import SEEDS_A_WORKLOAD, Summary, play, undisturbed
@@ -88,9 +88,9 @@ def test_a_second_driver_that_is_let_in_is_found() -> None:
     """Nobody looks for epochs, and whoever claims one gets it."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        for module in (host, planner, shard_task):
+        for module in (opened_job, planner, shard_task):
             patch.setattr(module, "check_epoch", lambda *told: None)
-        patch.setattr(host, "claim_epoch", lambda checkpoint, seen: seen + 1)
+        patch.setattr(opened_job, "claim_epoch", lambda checkpoint, seen: seen + 1)
 
     assert found(plant, (Fault.RIVAL, Fault.OVERTAKEN), lambda work: not work.is_on_disk)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from without_spark import connected
 
-from sash.spark import host as spark_host
+from sash.spark import running_job
 from sash.spark.changes_source import ChangesReader
 from sash.spark.source import SashReader
 
@@ -46,7 +46,7 @@ def test_a_source_that_is_told_nothing_plans_the_same_batches(monkeypatch: pytes
     told = played(monkeypatch, tmp_path / "told")
     latest = SashReader.latestOffset
     monkeypatch.setattr(SashReader, "latestOffset", lambda self, start, limit: latest(self))
-    monkeypatch.setattr(spark_host, "IS_TOLD", False)
+    monkeypatch.setattr(running_job, "IS_TOLD", False)
     assert played(monkeypatch, tmp_path / "not_told") == told and told[0] > 8 and told[1]
 
 

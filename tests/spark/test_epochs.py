@@ -18,7 +18,7 @@ from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError
 from sash.folders.folder import Bytes, Folder
 from sash.runtime.packets import Cargo
-from sash.spark import host
+from sash.spark import opened_job
 from sash.spark.checkpoint import Checkpoint, make_checkpoint
 from sash.spark.epochs import NONE, Replaced, check_epoch, claim_epoch, newest_epoch
 from sash.spark.ledger import Ledger
@@ -227,7 +227,7 @@ def test_who_is_about_to_begin_anew_finds_that_the_one_before_has_begun(
     monkeypatch.undo()
     monkeypatch.setattr(Folder, "local_path", None)
     name, rows = output_name("total", Cargo.CHANGES), pa.table({"_op": pa.array([1], pa.int8())})
-    claim = host.claim_epoch
+    claim = opened_job.claim_epoch
 
     def slowly(checkpoint: SealedFolder, seen: int) -> int:
         """Meanwhile the first one goes on."""
@@ -239,7 +239,7 @@ def test_who_is_about_to_begin_anew_finds_that_the_one_before_has_begun(
 
     second = connect(tmp_path)
     job = second._fresh_job()
-    monkeypatch.setattr(host, "claim_epoch", slowly)
+    monkeypatch.setattr(opened_job, "claim_epoch", slowly)
     ledger = second._running().ledger
     assert ledger.manifest.batch == 0 and len(ledger.manifest.kept(name).parts) == 1
     assert list(ledger.read_all(name)) == [rows]
@@ -325,13 +325,13 @@ def test_who_made_a_checkpoint_that_another_driver_found_and_ran_empties_nothing
 
     def sleepy_make(*told: object) -> Checkpoint:
         made = make_checkpoint(*told)  # type: ignore[arg-type]
-        monkeypatch.setattr(host, "make_checkpoint", make_checkpoint)
+        monkeypatch.setattr(opened_job, "make_checkpoint", make_checkpoint)
         second = connect(tmp_path)
         second.run()
         done.append(changes(second))
         return made
 
-    monkeypatch.setattr(host, "make_checkpoint", sleepy_make)
+    monkeypatch.setattr(opened_job, "make_checkpoint", sleepy_make)
     with pytest.raises(Replaced, match="since this one connected"):
         connect(tmp_path).run()
     assert done and changes(connect(tmp_path)) == done[0]

@@ -19,7 +19,7 @@ from sash.database.embedded import EmbeddedDatabase
 from sash.folders.folder import Folder
 from sash.runtime.packets import Cargo, Packet
 from sash.spark import homes as module
-from sash.spark import host
+from sash.spark import opened_job
 from sash.spark.homes import Homes
 from sash.spark.pipeline import configured
 from sash.spark.source import SPARK_SCHEMA
@@ -103,7 +103,7 @@ def test_homes_are_given_anew_where_an_executor_has_none(spark: SparkSession, mo
 
 @pytest.fixture
 def on_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "is_one_machine", lambda spark: False)
+    monkeypatch.setattr(opened_job, "is_one_machine", lambda spark: False)
 
 
 def test_a_checkpoint_goes_on_with_homes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_a_checkpoint_goes_on_with_homes(spark: SparkSession, tmp_path: Path, mo
     assert shards == {"answers": shards["answers"], "moved": 0, "rebuilt": 0, "places": 1} and shards["answers"] > 4
     first.close()
     (tmp_path / "later").rename(last)
-    monkeypatch.setattr(host, "is_one_machine", lambda spark: False)
+    monkeypatch.setattr(opened_job, "is_one_machine", lambda spark: False)
     monkeypatch.setattr(Homes, "are_due", lambda self, places: True)
     second = database(spark, tmp_path / "homes", 150)
     second.run()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from test_law import cell
 from without_spark import connected
 
-from sash.spark import host, planner
+from sash.spark import planner, running_job
 
 sys.path.append(str(Path(__file__).parents[1] / "properties"))
 
@@ -34,8 +34,8 @@ class Run:
         self.patch, self.folder, self.company, self.chance = patch, folder, company, random.Random(seed)
         self.now = instant(3)
         patch.setattr(planner, "time", SimpleNamespace(time_ns=lambda: self.now * 1000, monotonic=lambda: 0.0))
-        patch.setattr(host, "LOOK_EVERY", 0.0)
-        patch.setattr(host, "MARGIN", 0.0)
+        patch.setattr(running_job, "LOOK_EVERY", 0.0)
+        patch.setattr(running_job, "MARGIN", 0.0)
         self.shards, self.names = self.chance.choice([1, 2, 3]), names
         self.sql = "\n".join([_with_files(company), *company.statements(names)])
         for stream in company.streams:

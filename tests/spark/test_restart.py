@@ -165,7 +165,7 @@ def test_drain_waits_for_an_event_that_the_store_does_not_show_at_once(monkeypat
         db.drain()
         assert db.late("s").num_rows == 1
         monkeypatch.setattr(planner, "events_after", lambda *asked: ())
-        monkeypatch.setattr("sash.spark.host.PATIENCE", 0.5)
+        monkeypatch.setattr("sash.spark.running_job.PATIENCE", 0.5)
         db.advance(30 * SECOND)
         with pytest.raises(SashError, match="no batch has taken it up"):
             db.drain()

@@ -12,7 +12,7 @@ from test_number_of_shards import JOB, MORE, put
 
 from sash.database.embedded import EmbeddedDatabase
 from sash.database.on_spark import SparkDatabase
-from sash.spark import host
+from sash.spark import running_job
 from sash.testing.comparing import assert_same
 from sash.testing.tables import from_arrow
 
@@ -37,7 +37,7 @@ def test_the_state_is_spread_over_another_number_of_shards(spark: SparkSession, 
 
 def test_a_job_is_spread_while_rows_come(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From 2 to 7 to 3 in one session, on shards that have homes, whatever batch is at hand; the handle goes on."""
-    monkeypatch.setattr(host, "wants_homes", lambda spark: True)
+    monkeypatch.setattr(running_job, "wants_homes", lambda spark: True)
     put(tmp_path, 0)
     places = {"checkpoint": tmp_path / "point", "output": tmp_path / "out", "base": tmp_path}
     with SparkDatabase(spark, shards=2, batch_rows=4, **places) as db:  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from sash.schema import FOREVER
 
 if TYPE_CHECKING:
     from kafka_broker import Broker
+    from mariadb_server import MariaDbServer
     from postgres_server import PostgresServer
 
 TESTS = Path(__file__).parent
@@ -29,7 +30,7 @@ settings.load_profile("sash")
 
 
 LAWS = ("properties", "cases", "slt", "damage", "simulation", "fuzz", "benchmarks")  # folders of tests that play many queries or many inputs
-SERVERS = ("spark", "kafka", "postgres")  # fixtures that take long to start; a test that asks for several goes with the first
+SERVERS = ("spark", "kafka", "postgres", "mariadb")  # fixtures that take long to start; a test that asks for several goes with the first
 LANES = ("spark", "laws", "fast")  # in the order in which they begin: what takes longest first, what is short fills the gaps at the end
 
 
@@ -81,6 +82,15 @@ def postgres() -> Iterator[PostgresServer]:
     from postgres_server import postgres_server
 
     with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDbServer]:
+    """As the last test has left it."""
+    from mariadb_server import mariadb_server
+
+    with mariadb_server() as running:
         yield running
 
 

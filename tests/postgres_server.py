@@ -64,6 +64,9 @@ class PostgresServer:
             self._process.wait(STARTING)
             self._process = None
 
+    def quoted(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         return list(self._connected().execute(query).fetchall())
 

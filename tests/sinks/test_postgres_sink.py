@@ -82,10 +82,10 @@ def test_names_are_identifiers_whatever_is_in_them(server: PostgresServer) -> No
         db.execute(f"CREATE SINK `weird \" {{}}` FROM v TO POSTGRES WITH (dsn = '{server.dsn}', table = '{name}')")
         db.push("a", [(1, 2), (None, 3)])
         db.end()
-        check(server, db, "v", '"' + name.replace('"', '""') + '"')
+        check(server, db, "v", server.quoted(name))
         db.push("a", [(1, 2), (None, 3)])
         db.end()
-        check(server, db, "v", '"' + name.replace('"', '""') + '"')
+        check(server, db, "v", server.quoted(name))
     assert len(server.rows("SELECT * FROM sash_sinks")) == 1
 
 
@@ -176,7 +176,7 @@ def test_one_row_needs_no_key_column(server: PostgresServer) -> None:
 REFUSED = [
     ("FROM nope TO POSTGRES WITH (dsn = 'DSN', table = 't')", 'unknown view "nope"; views are: counts, plain'),
     ("FROM plain TO POSTGRES WITH (dsn = 'DSN', table = 't')", 'view "plain" has no key: .*; name columns in which they do, key = \'a, b\', or'),
-    ("FROM counts TO MYSQL", 'expected POSTGRES, KAFKA, FILES or DELTA, found "MYSQL"'),
+    ("FROM counts TO ORACLE", 'expected POSTGRES, MYSQL, KAFKA, FILES or DELTA, found "ORACLE"'),
     ("FROM counts TO POSTGRES WITH (dsn = 'DSN', table = 't', colour = 'red')", 'a sink has no option "colour"; options are: dsn,'),
     ("FROM counts TO POSTGRES WITH (dsn = 'DSN', table = 't', mode = 'append')", "mode = 'append' is unknown; it is one of: upsert, changes"),
     ("FROM counts TO POSTGRES WITH (dsn = 'DSN', table = 't', key = 'z')", 'unknown column "z"; columns are: k, n, total'),

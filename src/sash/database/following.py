@@ -22,6 +22,7 @@ from sash.errors import SashError, SourceWarning, choices, needing, warn
 from sash.plan.streams import KEYED, VERSIONED, StreamSpec
 from sash.schema import SECOND
 from sash.sources.change_files import read_files
+from sash.sources.databases import is_mysql
 from sash.sources.debezium import Envelopes, Event, Key, Message, Row
 from sash.sources.kafka import check_settings, read_topic
 from sash.sources.registry.place import REACHING
@@ -48,6 +49,13 @@ class Follower(Protocol):
         """What was fetched last is not in the table, whatever was changed for it: it is to be fetched again."""
 
 
+class DatabaseTable(Protocol):
+    """A table of a database, or what a query gives."""
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All of it, at one instant of the database."""
+
+
 @dataclass(frozen=True)
 class Change:
     """What is put down together."""
@@ -61,14 +69,10 @@ class PolledTable:
     """A table of a database, read as a whole: what is new enters, what is gone leaves."""
 
     def __init__(self, spec: StreamSpec) -> None:
-        with needing("a table of a database", "psycopg", "postgres"):
-            from sash.sources.postgres import PostgresTable, Server
         _check_options(spec, ("dsn", "dsn_env", "table", "query"))
         if (spec.option("table") is None) == (spec.option("query") is None):
             raise SashError(f'table "{spec.name}" needs table or query', "add table = 'schema.name', or query = 'SELECT …'")
-        server = Server.of(f'table "{spec.name}"', dict(spec.options))
-        self._spec = spec
-        self._source = PostgresTable(server, spec.schema, spec.option("table"), spec.option("query"))
+        self._spec, self._source = spec, _table_of_a_database(spec)
 
     def fetch(self) -> pa.RecordBatch:
         return whole_rows(self._spec, self._source.rows())
@@ -81,6 +85,18 @@ class PolledTable:
 
     def refused(self) -> None:
         """It is read as a whole."""
+
+
+def _table_of_a_database(spec: StreamSpec) -> DatabaseTable:
+    """By its DSN: one of MySQL says so, any other is PostgreSQL's."""
+    who, options, wanted = f'table "{spec.name}"', dict(spec.options), (spec.option("table"), spec.option("query"))
+    if is_mysql(options):
+        with needing("a table of MySQL", "pymysql", "mysql"):
+            from sash.sources.mysql import MySqlServer, MySqlTable
+        return MySqlTable(MySqlServer.of(who, options), spec.schema, *wanted)
+    with needing("a table of a database", "psycopg", "postgres"):
+        from sash.sources.postgres import PostgresTable, Server
+    return PostgresTable(Server.of(who, options), spec.schema, *wanted)
 
 
 class ChangeFeed:

@@ -17,6 +17,10 @@ def make_sink(kind: str, spec: SinkSpec, base: Path, run: str | None, epoch: int
         with needing("a sink in PostgreSQL", "psycopg", "postgres"):
             from sash.sinks.postgres.writer import PostgresSink
         return PostgresSink(spec, run, epoch)
+    if kind == "MYSQL":
+        with needing("a sink in MySQL", "pymysql", "mysql"):
+            from sash.sinks.mysql.writer import MySqlSink
+        return MySqlSink(spec, run, epoch)
     if kind == "KAFKA":
         with needing("a sink in Kafka", "confluent-kafka", "kafka"):
             from sash.sinks.kafka.writer import KafkaSink

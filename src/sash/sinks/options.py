@@ -15,11 +15,13 @@ from sash.sql.catalog import SinkDefinition
 OF_ALL = ("key", "mode", "existing")
 OPTIONS = {
     "POSTGRES": ("dsn", "dsn_env", "table", *OF_ALL),
+    "MYSQL": ("dsn", "dsn_env", "table", *OF_ALL),
     "KAFKA": ("servers", "topic", "partitions", "format", "kafka.…", *OF_ALL),
     "FILES": ("path", "format", "partition_by", "file_size", "mode", "existing"),
     "DELTA": ("path", "partition_by", *OF_ALL),
 }
-KEYED = ("POSTGRES", "KAFKA", "DELTA")  # whose rows are updated by a key; an answer in files is replaced, and is a bag of rows
+# Whose rows are updated by a key; an answer in files is replaced, and is a bag of rows.
+KEYED = ("POSTGRES", "MYSQL", "KAFKA", "DELTA")
 
 
 class Mode(Enum):

@@ -17,7 +17,7 @@ from psycopg import sql
 from sash.sinks.netting import NetRows, not_a_key
 from sash.sinks.postgres.columns import as_csv
 from sash.sinks.postgres.target import Connection, Target, stage_columns
-from sash.sinks.sink import SinkRefused
+from sash.sinks.table_sink import not_as_written
 
 INSERT, UPDATE, DELETE = 1, 2, 3
 COPIED = 1 << 16  # rows that are written at once
@@ -80,11 +80,7 @@ class Merge:
     def _expect(self, op: int, count: int, text: LiteralString, **parts: sql.Composable) -> None:
         found = sum(self._run(text, condition=condition, **parts).rowcount for condition in self._conditions(op))
         if found != count:
-            raise SinkRefused(
-                f"table {self._target.text} does not hold what was written to it: of {count:,} rows that change or go"
-                f" {found:,} were found",
-                "let nobody else write to it; drop the sink and create it again to write the whole answer anew",
-            )
+            raise not_as_written(self._target.text, count, found)
 
     def _insert(self) -> None:
         """A key that is there already is no key; an index may not see that where it is NULL, or be missing."""

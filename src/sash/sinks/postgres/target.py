@@ -1,10 +1,4 @@
-"""The table of a sink, and Sash's own beside it, which says whose it is and how far it is written.
-
-    sash_sinks    target   schema.table, one line for every table that a sink writes
-                  run      who writes it: a checkpoint, or a process
-                  epoch    which driver of the run; an older one writes no more
-                  position the last batch that is in the table, put down in the transaction that wrote it
-"""
+"""The table of a sink, and Sash's own beside it, which says whose it is and how far it is written (`table_sink.py`)."""
 
 from __future__ import annotations
 
@@ -17,9 +11,8 @@ from sash.errors import SashError, choices
 from sash.schema import TIMESTAMP, Schema
 from sash.sinks.options import Mode, SinkSpec
 from sash.sinks.postgres.columns import check_columns, check_length, is_type, type_name
-from sash.sinks.sink import SinkRefused
+from sash.sinks.table_sink import RECORD, other_columns
 
-RECORD = "sash_sinks"
 MOST_INDEXED = 32  # columns of an index
 NULLS_NOT_DISTINCT = 150000  # the first version of PostgreSQL in which a unique index can take NULLs for equal
 MOST_KEYS = 63  # columns of a key: which of them are NULL is a number
@@ -107,10 +100,7 @@ class Target:
             is_type(types[name], found[name]) if name in types else found[name] == wanted[name] for name in wanted
         )
         if not fits:
-            raise SinkRefused(
-                f"table {self.text} has other columns: {_listed(found)}; the sink writes: {_listed(wanted)}",
-                "name another table, which is made if it is missing",
-            )
+            raise other_columns(self.text, _listed(found), _listed(wanted))
 
     def _wanted(self) -> dict[str, str]:
         first = {"_op": "smallint", "_ts": type_name(TIMESTAMP)} if self.is_changes else {}

@@ -145,7 +145,7 @@ class _Statement:
         self.cursor.expect("FROM")
         view = self.cursor.name("the name of a view")
         self.cursor.expect("TO")
-        kind = self._one_of("POSTGRES", "KAFKA", "FILES", "DELTA")
+        kind = self._one_of("POSTGRES", "MYSQL", "KAFKA", "FILES", "DELTA")
         return CreateSink(self.source, name, view, kind, declarations.options(self.cursor), if_not_exists)
 
     def _index(self) -> CreateIndex:

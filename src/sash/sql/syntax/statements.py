@@ -72,7 +72,7 @@ class CreateAggregate:
 
 @dataclass(frozen=True)
 class CreateSink:
-    """What a view is written to: `kind` is POSTGRES, KAFKA, FILES or DELTA."""
+    """What a view is written to: `kind` is POSTGRES, MYSQL, KAFKA, FILES or DELTA."""
 
     source: Source
     name: Name

@@ -33,6 +33,7 @@ BENCHMARKS = (
     Benchmark("asking", "benchmarks.asking", "look-ups while rows flow in: in the process, over the wire, by indexes"),
     Benchmark("medians", "benchmarks.medians", "fifty percentiles of one column over one window, against one of them"),
     Benchmark("joins", "benchmarks.shared_joins", "joins over eight windows: together, apart, the largest alone, a bare loop"),
+    Benchmark("conditions", "benchmarks.conditions", "a hundred views over one join that differ in WHERE: above it, and below"),
     Benchmark("schedules", "benchmarks.join_schedules", "schedules of a shared join after a burst: response and cost"),
     Benchmark("aggregates", "benchmarks.aggregates", "a thousand aggregates over windows that slide: together, each by itself"),
     Benchmark("windows", "benchmarks.windows", "the engine against bare loops over windows of growing size", in_suite=True),

@@ -14,6 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sash.database.common_joins import CommonJoins
 from sash.database.database import Database
 from sash.database.following import Follower
 from sash.database.indexes import shapes_of
@@ -92,7 +93,7 @@ class EmbeddedDatabase(Database):
         self._tables: dict[str, TableRows] = {}
         self._has_rows, self._creations = False, 0
         self._table_instant, self._is_advanced = BEGINNING - 1, False
-        self._replanner = Replanner()
+        self._replanner, self._common_joins = Replanner(), CommonJoins(self.queries)
 
     @in_turn
     def push(self, name: str, rows: Any) -> None:
@@ -331,7 +332,10 @@ class EmbeddedDatabase(Database):
             view, 1, self.expiry, self.statistics, moment, remembers=self._job.remembers
         )
         if replaces is not None:
+            self._common_joins.go(replaces)
             self.queries.remove(replaces)
+        if self._may_replan:
+            placed = self._common_joins.come(placed, view.plan)
         self.queries.add(placed, view.plan)
         job, schedules = self._job.with_view(placed, self.catalog.streams.values(), replaces), self._all_schedules()
         read = {str(port.stream) for port in (job.new_ports(self._job) if job.remembers else job.ports)}
@@ -344,13 +348,33 @@ class EmbeddedDatabase(Database):
                 self._host.add(placed, self._job, new, replaces)
                 if history is not None and replaces is not None:
                     self._host.keep_history(view.name, history)
+        self._move_joins()
 
     def _view_dropped(self, name: str) -> None:
+        self._common_joins.go(name)
         self.queries.remove(name)
         self._job = self._job.without_view(name)
         if self._host is not None:
             with self.turns.work():
                 self._host.drop(name, self._job)
+        self._move_joins()
+
+    def _move_joins(self) -> None:
+        """Let queries use common joins, or joins of their own, now that others have come or gone."""
+        streams = self.catalog.streams.values()
+        for view, plan, choice in self._common_joins.moves():
+            if self._host is None:
+                self._job = self._job.with_view(view, streams, view.name)
+            else:
+                with self.turns.work():
+                    if not self._host.replan(view, streams):
+                        continue
+                self._job = self._host.job
+            self.queries.replanned(view, plan, choice)
+
+    @property
+    def _may_replan(self) -> bool:
+        return self.expiry is Expiry.AUTO and self._job.remembers
 
     def _indexes_changed(self) -> None:
         if self._host is not None:
@@ -463,11 +487,13 @@ class EmbeddedDatabase(Database):
 
     def _maybe_replan(self, rows: int) -> None:
         """Plan views anew, if their streams have come to look very different from what was thought."""
-        if self.expiry is Expiry.AUTO and self._job.remembers and self._replanner.is_due(rows):
+        if self._may_replan and self._replanner.is_due(rows):
             host = self._running()
+            self._common_joins.judge_anew(host)
             with self.turns.work():
                 self._replanner.look(host, self.queries, self.materialized().values(), self.catalog.streams.values())
             self._job = host.job
+            self._move_joins()
 
     def _tell_the_time(self, host: EmbeddedHost) -> None:
         """Where NOW() is asked and there is no stream, table changes move time: by the wall clock, until somebody advances."""

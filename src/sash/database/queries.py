@@ -37,15 +37,15 @@ class Queries:
         self.join_schedules = {"": AUTO}  # by view; "": of all others
         self._users: dict[Spec, dict[str, None]] = {}  # of a part: the views
         self._plans: dict[Plan, View] = {}  # of running views
-        self._choices: dict[tuple[Plan, int], Choice] = {}
+        self.choices: dict[tuple[Plan, int], Choice] = {}  # how plans are run, by number of shards
         self._texts: dict[str, ViewDefinition] = {}
         self._templates = ViewTemplates()
 
     def chosen(self, plan: Plan, shards: int, expiry: Expiry, statistics: Statistics) -> Choice:
         """How a plan is run: decided once, so that nothing that is declared later changes it."""
-        if (plan, shards) not in self._choices:
-            self._choices[plan, shards] = choose(plan, shards, expiry, statistics)
-        return self._choices[plan, shards]
+        if (plan, shards) not in self.choices:
+            self.choices[plan, shards] = choose(plan, shards, expiry, statistics)
+        return self.choices[plan, shards]
 
     def place(
         self, definition: ViewDefinition, shards: int, expiry: Expiry, statistics: Statistics, moment: int, *, remembers: bool
@@ -71,13 +71,13 @@ class Queries:
 
     def choice_of(self, plan: Plan) -> Choice | None:
         """How a plan is run in one shard; None for one that shares nothing with older views."""
-        return self._choices.get((plan, 1)) if plan in self._plans else None
+        return self.choices.get((plan, 1)) if plan in self._plans else None
 
     def replanned(self, view: View, plan: Plan, choice: Choice) -> None:
         """A view is run in another way from now on."""
         self.remove(view.name)
         self.add(view, plan)
-        self._choices[plan, 1] = choice
+        self.choices[plan, 1] = choice
 
     def remove(self, name: str) -> None:
         view = self.views.pop(name)
@@ -95,7 +95,7 @@ class Queries:
     def forget(self, catalog: Catalog) -> None:
         """How plans are run that no view has any more, and what their texts mean."""
         plans = {view.plan for view in (*catalog.views.values(), *catalog.windows.values())}
-        self._choices = {key: choice for key, choice in self._choices.items() if key[0] in plans}
+        self.choices = {key: choice for key, choice in self.choices.items() if key[0] in plans}
         self._texts = {text: known for text, known in self._texts.items() if catalog.views.get(known.name.lower()) is known}
 
     def learn_text(self, definition: ViewDefinition) -> None:

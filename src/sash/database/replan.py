@@ -13,7 +13,7 @@ from dataclasses import replace
 from sash.database.queries import Queries
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
-from sash.planner.choose import Choice, better
+from sash.planner.choose import Choice, CommonChoice, better
 from sash.planner.job import View
 from sash.planner.placement import Expiry
 from sash.runtime.embedded import EmbeddedHost
@@ -45,7 +45,7 @@ class Replanner:
         self, host: EmbeddedHost, queries: Queries, views: Iterable[ViewDefinition], streams: Iterable[StreamSpec]
     ) -> None:
         """Plan views anew where that is far cheaper."""
-        running = [view for view in views if (now := queries.choice_of(view.plan)) is not None and not now.is_only]
+        running = [view for view in views if (now := queries.choice_of(view.plan)) is not None and not _is_settled(now)]
         if not running:
             return
         statistics = host.stream_statistics()
@@ -70,6 +70,11 @@ class Replanner:
             found = None if now is None else better(view.plan, now, shards, Expiry.AUTO, statistics)
             if found is not None:
                 yield view, found
+
+
+def _is_settled(choice: Choice) -> bool:
+    """Whether a view has no other plan, or others have a part in how it runs."""
+    return choice.is_only or isinstance(choice, CommonChoice)
 
 
 def _is_far(one: Statistics, other: Statistics) -> bool:

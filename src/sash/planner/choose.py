@@ -16,11 +16,13 @@ from itertools import chain
 
 from sash.deep import deeply
 from sash.errors import SashError
+from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.operators.spec import Spec
 from sash.plan.nodes import Join, Plan, parts
 from sash.plan.rules.budget import Budget
 from sash.plan.rules.candidates import candidates
 from sash.plan.statistics import NOTHING_KNOWN, Statistics
+from sash.planner.common_joins import with_common_joins
 from sash.planner.cost import Costs
 from sash.planner.estimates import Estimates
 from sash.planner.placement import Expiry, place_view
@@ -52,6 +54,22 @@ class Choice:
     @cached_property
     def _places(self) -> dict[tuple[int, Expiry], tuple[Spec, int]]:
         return {}
+
+
+@dataclass(frozen=True)
+class CommonChoice(Choice):
+    """The same with conditions and columns above some joins, which other queries have too."""
+
+    common: frozenset[SharedJoinSpec] = frozenset()
+
+    def placed_in(self, search: Budget | None, shards: int, expiry: Expiry) -> tuple[Spec, int]:
+        spec, level = super().placed_in(search, shards, expiry)
+        return with_common_joins(spec, self.common), level
+
+    @property
+    def below(self) -> Choice:
+        """The same with these below."""
+        return Choice(self.plan, self.signed_joins, self.is_only)
 
 
 @dataclass(frozen=True)

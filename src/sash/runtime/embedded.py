@@ -57,6 +57,7 @@ class Rest(NamedTuple):
 
 
 ALONE = Rest()
+ENOUGH = 1000  # rows by which the share is judged that a filter lets through
 
 
 class EmbeddedHost:
@@ -403,6 +404,12 @@ class EmbeddedHost:
         begins = {name: one.since for name, one in self._observers.items()}
         seconds = {name: (span[1] - (begins[name] or span[0])) / SECOND for name, span in spans.items() if span is not None}
         return observed(self._observers.values(), seconds, operators, early, self.elapsed)
+
+    def shares(self) -> dict[str, float]:
+        """Of the rows that filters were given, how many they let through; of those that have seen enough."""
+        now = self._job_metrics.and_now(None, self._shard.metrics())
+        return {one.id: one.out.positive / one.arcs[0].positive for one in now.operators()
+                if one.name == "Filter" and one.arcs[0].positive >= ENOUGH}  # fmt: skip
 
     @property
     def elapsed(self) -> float:

@@ -21,6 +21,7 @@ class InterruptsWait:
         self._noted = 0
 
     def __enter__(self) -> None:
+        self._before, self._noted = None, 0
         before = getsignal(SIGINT) if threading.current_thread() is threading.main_thread() else None
         if callable(before):  # else it is nobody's, Python's no more, or ignored
             self._before = before

@@ -40,6 +40,7 @@ class Turns:
         self.works = 0  # how often something has changed
         self._refusal: tuple[str, str] | None = None
         self._is_closed = False
+        self._work = Work(self)  # the same for every block: none is inside of another
 
     @property
     def is_closed(self) -> bool:
@@ -113,7 +114,7 @@ class Turns:
 
     def work(self) -> Work:
         """Inside a turn: the state changes, wholly or not at all."""
-        return Work(self)
+        return self._work
 
     def begin_work(self) -> None:
         self._worker = threading.get_ident()

@@ -429,7 +429,7 @@ class EmbeddedDatabase(Database):
     def _take(self, spec: StreamSpec, batch: pa.RecordBatch, dead: pa.RecordBatch) -> None:
         host = self._running()
         self._wait_for_readers(host)
-        self._idle_clock.observe(spec.name, self._clock())
+        self._hear(spec)
         self._has_rows = True
         if not host.reads(spec.name):
             with self.turns.work():
@@ -443,6 +443,11 @@ class EmbeddedDatabase(Database):
             with self.turns.work():
                 host.take(spec.name, piece, dead if start == 0 else dead.slice(0, 0), self._arrival(spec, piece.num_rows))
             self._maybe_replan(piece.num_rows)
+
+    def _hear(self, spec: StreamSpec) -> None:
+        """Rows come of a stream, which may be declared to fall silent."""
+        if spec.idle is not None:
+            self._idle_clock.observe(spec.name, self._clock())
 
     def _wait_for_readers(self, host: EmbeddedHost) -> None:
         """Those who asked for it read first; one that this very thread reads would never."""
@@ -478,7 +483,7 @@ class EmbeddedDatabase(Database):
         lanes = host.lanes(spec.name, rows) if host.reads(spec.name) else None
         if lanes is None:
             return False
-        self._idle_clock.observe(spec.name, self._clock())
+        self._hear(spec)
         self._has_rows = True
         with self.turns.work():
             host.take_lanes(spec.name, lanes, self._arrival(spec, len(lanes)))

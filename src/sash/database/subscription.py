@@ -66,7 +66,8 @@ class EmbeddedSubscription(Subscription):
             return
         self._turns.enter_last()
         try:
-            self._turns.wait_for(self._has_come, timeout)
+            if not self._has_come() and timeout != 0:
+                self._turns.wait_for(self._has_come, timeout)
         finally:
             self._turns.leave()
 

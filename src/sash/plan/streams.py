@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from sash.schema import Schema
 
@@ -52,12 +53,12 @@ class StreamSpec:
         """Whether its rows come one after the other, as those of files and of a program do; else Spark brings them in tasks."""
         return not self.is_unit and self.position is None
 
-    @property
+    @cached_property
     def changes_from(self) -> str | None:
         """Of a table: the stream of its changes, if it has one."""
         return self.option("changes") if self.is_table else None
 
-    @property
+    @cached_property
     def is_followed(self) -> bool:
         """Of a table: whether it holds what something outside holds, which is looked at again and again."""
         return self.is_table and (self.option("format") or "").lower() in FOLLOWED
@@ -73,7 +74,7 @@ class StreamSpec:
         """The files that its rows are read from."""
         return None if self.is_followed else self.option("path")
 
-    @property
+    @cached_property
     def encoding(self) -> str | None:
         """How a message is written that has the columns in it; None where the source gives columns."""
         return self.option("encoding")

@@ -38,6 +38,7 @@ class BatchLog:
         self._pieces: deque[Piece] = deque()
         self.bytes = 0
         self.count = 0  # of all rows that ever came
+        self._overhead = 0  # of a batch; all have the same columns
 
     @property
     def first(self) -> int:
@@ -46,10 +47,11 @@ class BatchLog:
 
     def append(self, batch: pa.RecordBatch, size: int | None = None) -> None:
         """More rows; `size` is how many bytes they have, if that is known."""
-        if batch.num_rows:
+        if rows := batch.num_rows:
             self._put(batch, self.count, 0, size)
-            self.count = self._pieces[-1].end
-            self._merge()
+            self.count += rows
+            if self._ends_in_equals():
+                self._merge()
             self._drop()
 
     def batches(self) -> list[pa.RecordBatch]:
@@ -73,7 +75,8 @@ class BatchLog:
 
     def _put(self, batch: pa.RecordBatch, first: int, level: int, size: int | None = None) -> None:
         size = int(batch.nbytes) if size is None else size
-        level, bytes_ = LEVELS if size >= LARGE else level, size + _overhead(batch)
+        self._overhead = self._overhead or BATCH_OVERHEAD + COLUMN_OVERHEAD * int(batch.num_columns)
+        level, bytes_ = LEVELS if size >= LARGE else level, size + self._overhead
         self._pieces.append(Piece(batch, first, first + int(batch.num_rows), bytes_, level))
         self.bytes += bytes_
 
@@ -84,7 +87,7 @@ class BatchLog:
             for piece in last:
                 self._pieces.pop()
                 self.bytes -= piece.bytes
-            size = sum(piece.bytes - _overhead(piece.batch) for piece in last)
+            size = sum(piece.bytes for piece in last) - MERGED * self._overhead
             self._put(whole, last[0].first, last[0].level + 1, size)
 
     def _joined(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
@@ -96,7 +99,3 @@ class BatchLog:
         if len(pieces) < MERGED or pieces[-1].level >= LEVELS or pieces[-1].level != pieces[-MERGED].level:
             return False
         return all(pieces[-place].level == pieces[-1].level for place in range(2, MERGED))
-
-
-def _overhead(batch: pa.RecordBatch) -> int:
-    return BATCH_OVERHEAD + COLUMN_OVERHEAD * int(batch.num_columns)

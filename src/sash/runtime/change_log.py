@@ -66,7 +66,7 @@ class ChangeLog(BatchLog):
 
     def append(self, batch: Batch, size: int | None = None) -> None:
         if batch.num_rows:
-            self._newest = int(instants(batch)[-1])
+            self._newest = batch.units.ts.item(-1) if isinstance(batch, LaneChanges) else int(instants(batch)[-1])
             super().append(batch, size)
 
     @property
@@ -128,7 +128,7 @@ class ChangeLog(BatchLog):
         row, reader.thread = reader.position, threading.get_ident()
         if row == self.count:
             return []
-        missed = self.first - row
+        missed = self._pieces[0].first - row if self._pieces else self.count - row
         found = [_columns_of(piece, row) for piece in self._from(row)]
         reader.position = self.count
         self._drop()
@@ -165,8 +165,10 @@ class ChangeLog(BatchLog):
 
     def _from(self, row: int) -> list[Piece]:
         """The pieces that have rows from a number on."""
-        found: list[Piece] = []
-        for piece in reversed(self._pieces):
+        pieces, found = self._pieces, list[Piece]()
+        if pieces and pieces[-1].first <= row < pieces[-1].end:
+            return [pieces[-1]]  # most ask for what came last
+        for piece in reversed(pieces):
             if piece.end <= row:
                 break
             found.append(piece)
@@ -179,6 +181,9 @@ class ChangeLog(BatchLog):
             self._added = piece.end
 
     def _drop(self) -> None:
+        is_small = self._history.microseconds is None and (self._bound is None or self.bytes <= self._bound)
+        if is_small and not self._has_impatient:
+            return
         for reader in self._readers if self._has_impatient else ():
             if reader.slow is Slow.SNAPSHOT and self._is_full(reader):
                 reader.has_missed, reader.position = True, self.count

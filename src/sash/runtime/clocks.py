@@ -96,9 +96,12 @@ class Clocks:
     def came(self, stream: str, first: int, greatest: int) -> None:
         """Rows of a stream came here, none of them late: their least and their greatest timestamp."""
         for time in self._readers[stream]:
-            time.resume()
-        self.streams[stream].came(first, greatest)
-        self._saw(self.streams[stream].greatest)
+            if time.has_ended:
+                time.resume()
+        clock = self.streams[stream]
+        clock.came(first, greatest)
+        if clock.greatest > self.event_time:
+            self._saw(clock.greatest)
 
     def know(self, stream: str, partitions: Sequence[str], delay: int) -> None:
         """A stream has these partitions, with rows or without."""
@@ -161,7 +164,8 @@ class Clocks:
 
     def final_before(self, time: Time) -> int:
         """What is shown of a view that lives in this time."""
-        return self._limited(self._times[time].clock)
+        clock = self._times[time].clock
+        return clock if self._limit is None else self._limited(clock)
 
     def instants(self) -> dict[Time, Instants]:
         """Of every time that a view lives in; nothing after the limit is shown."""
@@ -201,7 +205,9 @@ class Clocks:
         if port.is_table or port.stamped_by:
             return self._limited(self._of_others(self._times[port.stamped_by or port.timed_by], is_table=port.is_table))
         stream = str(port.stream)
-        return self._limited(max([time.clock_of(stream) for time in self._readers[stream]]))
+        times = self._readers[stream]
+        clock = times[0].clock_of(stream) if len(times) == 1 else max([time.clock_of(stream) for time in times])
+        return clock if self._limit is None else self._limited(clock)
 
     def _of_others(self, time: StreamsTime, *, is_table: bool) -> int:
         """After the end nothing comes; the last view may end later than this time does."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -94,6 +95,7 @@ class EmbeddedHost:
         self._instants: dict[Time, Instants] | None = None
         self._instants_of: dict[tuple[str, ...], Instants] = {}  # of some views together
         self._finals: dict[Time, int] = {}  # of some times
+        self._seen: tuple[dict[Any, Any], ...] = (self._finals, self._ahead_seen, self._ahead_lanes)
         self._asked = 0
         self._waited_for: list[Kept] = []  # with subscribers for whom those who bring rows may have to wait
         self._observers: dict[str, StreamObserver] = {}
@@ -225,7 +227,7 @@ class EmbeddedHost:
         kept = self.views[name].kept
         if wishes.slow is Slow.BLOCK:
             self._waited_for.append(kept)
-        return UnreadChanges(name, kept, self.views, lambda: self._final_before(name), wishes)
+        return UnreadChanges(name, kept, self.views, partial(self._final_before, name), wishes)
 
     @property
     def has_readers_to_wait_for(self) -> bool:
@@ -462,9 +464,10 @@ class EmbeddedHost:
     def _take_changes(self, name: str, net: Delta) -> int:
         """Keep them; how many they are."""
         ts, view = self._by_name[name].take(net).ts, self._job_metrics.view(name)
-        if view.is_looked_at(len(ts)):
+        count = len(ts)
+        if view.is_looked_at(count):
             self._clockwork.tell_delays(view, ts, time.monotonic())
-        return len(ts)
+        return count
 
     @property
     def progress(self) -> Progress:
@@ -549,9 +552,9 @@ class EmbeddedHost:
     def _has_moved(self) -> None:
         """What was seen ahead of the views is not so any more."""
         self._instants = None
-        self._finals.clear()
-        self._ahead_seen.clear()
-        self._ahead_lanes.clear()
+        for seen in self._seen:
+            if seen:
+                seen.clear()
 
     def ask(
         self, spec: Spec, streams: Sequence[StreamSpec], tables: Mapping[str, Net], names: Sequence[str], whole: Container[str]

@@ -323,11 +323,12 @@ class Graph:
         streams. Where much comes out, `hand_out` is given what came so far, each with how far it is; so it need not be kept.
         """
         self._cycle.hand_out = None if hand_out is None else lambda: hand_out(self._results(feeds, attrgetter("output.clock")))
-        self._collect(tuple(sinks))
+        if sinks is not self._collected:
+            self._collect(tuple(sinks))
         fed, load, are_due = [], 0, True
         for spec, feed in feeds.items():
-            if spec in self._nodes:
-                fed.append((self._nodes[spec], feed))
+            if (port := self._nodes.get(spec)) is not None:
+                fed.append((port, feed))
                 load += len(feed.delta.ts)
                 are_due = are_due and _is_due(feed)
         batch = batch_for(load)

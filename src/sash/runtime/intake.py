@@ -65,9 +65,8 @@ class Intake:
             self._came.append(Delta(rows, ts, forever(len(ts)), self._weights(batch)))
         return late.select(range(len(self._layout.schema)))
 
-    def put(self, came: Delta, first: int, *, is_in_order: bool = False) -> None:
-        """Take rows of a stream in that are lanes already, with their times, none of them late; the first instant is this."""
-        self._took(first)
+    def put(self, came: Delta, *, is_in_order: bool = False) -> None:
+        """Take rows of a stream in that are lanes already, with their times, none of them late; its clock knows of them."""
         self._are_in_order = is_in_order and self.is_plain and not self._came
         self._came.append(came)
 
@@ -174,7 +173,6 @@ class Intake:
         return self._layout
 
     def _due(self, clock: int) -> Delta:
-        width = self._held_layout.width
         if not self._came:
             return self._held.take(clock)
         if self._are_in_order and len(self._came) == 1:
@@ -182,6 +180,7 @@ class Intake:
             if passed is not None:
                 self._came.clear()
                 return passed
+        width = self._held_layout.width
         came, self._came = self._in_order(Delta.concatenate(self._came, width)), []
         first: int = came.ts.item(0)
         if self._is_before(first, self._held.last):

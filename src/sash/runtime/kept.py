@@ -151,7 +151,9 @@ class UnreadChanges:
         self.complete_before = wishes.since if wishes.since is not None else BEGINNING if wishes.snapshot else final_before()
 
     def take(self) -> list[pa.RecordBatch]:
-        found, self._first = [*self._first, *self._kept.changes.read(self.reader)], []
+        found = self._kept.changes.read(self.reader)
+        if self._first:
+            found, self._first = [*self._first, *found], []
         if self.reader.has_missed:
             self.reader.has_missed = False
             found = [begun_with(self._kept.answer(), self._final_before() - 1, self._kept.schema, anew=True)]

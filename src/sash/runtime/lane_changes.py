@@ -58,13 +58,10 @@ class ChangeWriter:
         self.schema = changes_schema(schema)
         self._layout, self._interner = layout, interner
         self._strings = string_lanes(layout)
+        self.has_strings = bool(len(self._strings))
         self.num_columns = len(self.schema)
         self._is_plain = all(type_.kind in PLAIN for type_ in layout.schema.types) and schema.types == layout.schema.types
         self._page: Page | None = None
-
-    @property
-    def has_strings(self) -> bool:
-        return bool(len(self._strings))
 
     def columns(self, units: Delta) -> pa.RecordBatch:
         """Changes whose weights are 1 or -1."""
@@ -80,8 +77,9 @@ class ChangeWriter:
     def size(self, units: Delta) -> int:
         """Bytes of the lanes and of their strings, each time that one occurs: never less than the columns will have."""
         size = 8 * units.rows.size + 16 * len(units.ts)
-        for lane in self._strings:
-            size += int(self._interner.lengths[units.rows[:, lane]].sum())
+        if self.has_strings:
+            for lane in self._strings:
+                size += int(self._interner.lengths[units.rows[:, lane]].sum())
         return size
 
 
@@ -92,17 +90,14 @@ class LaneChanges:
     units: Delta
     writer: ChangeWriter
     nbytes: int
+    num_rows: int
 
     @staticmethod
     def of(net: Delta, writer: ChangeWriter) -> LaneChanges:
         """Of net changes, each of which may stand for several."""
         count = count_units(net.weight)
         units = owned(net if count == len(net.ts) else repeat(net, np.abs(net.weight)))
-        return LaneChanges(units, writer, writer.size(units))
-
-    @property
-    def num_rows(self) -> int:
-        return len(self.units.ts)
+        return LaneChanges(units, writer, writer.size(units), count)
 
     @property
     def num_columns(self) -> int:
@@ -112,13 +107,13 @@ class LaneChanges:
         """From a place on."""
         if not start:
             return self
-        units = self.units.slice(start, len(self.units))
-        return LaneChanges(units, self.writer, self.writer.size(units))
+        units = self.units.slice(start, self.num_rows)
+        return LaneChanges(units, self.writer, self.writer.size(units), self.num_rows - start)
 
     def end(self, start: int) -> LaneChanges:
         """The same, copied, so that those before it are gone."""
-        units = self.units.slice(start, len(self.units)).copy()
-        return LaneChanges(units, self.writer, self.writer.size(units))
+        units = self.units.slice(start, self.num_rows).copy()
+        return LaneChanges(units, self.writer, self.writer.size(units), self.num_rows - start)
 
     def columns(self, start: int = 0) -> pa.RecordBatch:
         """As Arrow columns, from a place on."""
@@ -130,7 +125,7 @@ def joined(parts: Sequence[LaneChanges]) -> LaneChanges:
     units = [part.units for part in parts]
     rows, ts = np.concatenate([one.rows for one in units]), np.concatenate([one.ts for one in units])
     whole = Delta(rows, ts, forever(len(ts)), np.concatenate([one.weight for one in units]))
-    return LaneChanges(whole, parts[0].writer, sum([part.nbytes for part in parts]))
+    return LaneChanges(whole, parts[0].writer, sum([part.nbytes for part in parts]), len(ts))
 
 
 def owned(delta: Delta) -> Delta:

@@ -37,7 +37,7 @@ class LatentIntake(Intake):
         """What has no time is never late."""
         return super().take(batch, BEGINNING, instant)
 
-    def put(self, came: Delta, first: int, *, is_in_order: bool = False) -> None:
+    def put(self, came: Delta, *, is_in_order: bool = False) -> None:
         self._came.append(_at(BEGINNING, came))
 
     @property

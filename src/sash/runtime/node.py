@@ -93,7 +93,9 @@ class Node:
     @property
     def next_event(self) -> int:
         """The instant of the next change that it has, or will make by itself."""
-        event = self.due
+        operator = self.operator
+        assert operator is not None
+        event = operator.due() if operator.through is None else operator.through
         for arc in self.arcs:
             if arc.first < event:
                 event = arc.first
@@ -160,12 +162,14 @@ class Node:
         """Keep what a sink gave, and count."""
         metrics = self.metrics
         if len(delta.ts):
-            self.gave(delta)
+            count(metrics.out, delta)
+            if self.results is not None:
+                self.results.append((self, delta))
             if self.early is not None and inputs:
                 self.early.observe(inputs[0], delta)
-        for side, taken in enumerate(inputs):
+        for arc, taken in zip(metrics.arcs, inputs, strict=False):  # a part that is given later takes nothing
             if len(taken.ts):
-                count(metrics.arcs[side], taken)
+                count(arc, taken)
 
     def gave(self, delta: Delta) -> None:
         count(self.metrics.out, delta)

@@ -136,7 +136,7 @@ class Ports:
         self._clocks.came(stream, came.first, came.greatest)
         moved = self._moved.get(stream) or self._find_moved(stream)
         for intake in moved.entered:
-            intake.put(came.delta, came.first, is_in_order=came.is_in_order)
+            intake.put(came.delta, is_in_order=came.is_in_order)
         return moved
 
     def seed(self, packet: Packet) -> None:
@@ -239,7 +239,9 @@ class Ports:
         """What no window of a view holds, of all ports or of some: where much has come since somebody last looked, or at once."""
         some = self.intakes.items() if intakes is None else intakes
         grown = [(spec, intake) for spec, intake in some if at_once or intake.has_grown]
-        clock = self._clocks.least if grown and self._clocks.is_any_moving else FOREVER
+        if not grown:
+            return
+        clock = self._clocks.least if self._clocks.is_any_moving else FOREVER
         for spec, intake in grown:
             is_told = spec.is_table and not any(spec.timed_by)
             intake.forget(self._clocks.final_before(spec.timed_by) if is_told else clock)

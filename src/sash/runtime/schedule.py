@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isqrt
 
 from sash.errors import SashError, as_text
@@ -39,7 +40,7 @@ class Schedule:
     has_breaks: bool = False  # break nodes are placed by what operators were seen to do
     join: str = JOIN_AUTO  # whose turn it is in joins of several windows
 
-    @property
+    @cached_property
     def is_by_load(self) -> bool:
         """Whether steps may be taken in one pass."""
         return (self.rule, self.batch, self.has_breaks) == ("dfs", BY_LOAD, False)

@@ -114,7 +114,9 @@ class Shard:
         """Before rows become lanes for `take`: strings that nobody holds may be forgotten now."""
         if self.interner.has_grown:
             self.forget()  # few rows may be of many bytes
-        self.interner.sweep()
+            self.interner.sweep()
+        elif self._arena.left:
+            self._arena.give_back()
 
     def take(self, stream: str, came: Came) -> Outcome:
         """A step with rows of one stream, as lanes with their times, none of them late: from a host in this process.

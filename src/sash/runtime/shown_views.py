@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from sash.deltas import Delta
 from sash.operators.spec import Spec
 from sash.operators.streams.emit import Emit
+from sash.plan.times import Time
 from sash.planner.job import View
 from sash.runtime.clocks import Clocks
 from sash.runtime.graph import Feed, Graph, Results
@@ -66,7 +67,7 @@ class ShownViews:
     def begin(self, spec: Spec, feed: Feed, *, is_whole: bool = True) -> tuple[ViewChanges, Delta]:
         """A view that is new shows what it would have given so far; it begins with the next step where that is not the whole."""
         view = self._views[spec]
-        first = self._first(view, self._due(view, feed))
+        first = self._first(view, self._due(view, feed, self._clocks.final_before(view.view.time)))
         if not is_whole:
             self._new.add(spec)
         return view, first
@@ -80,25 +81,31 @@ class ShownViews:
         those whose last operator, in this graph, waits for more."""
         changes: Changes = []
         holding = [spec for spec in self._holding if spec not in results] if self._holding else []
+        finals: dict[Time, int] = {}
         for spec in [*results, *holding]:
             view = self._views.get(spec)
             if view is None:
                 continue  # it is for others
-            feed = self._due(view, results[spec])
+            time = view.view.time
+            if (final := finals.get(time)) is None:
+                final = finals[time] = self._clocks.final_before(time)
+            feed = self._due(view, results[spec], final)
             feed = feed if ended is None else _flushed(view.view, feed, ended)
             if len(feed.delta.ts):
                 changes.append((view, self._first(view, feed) if spec in self._new else view.net(feed.delta)))
-        self._new.clear()
+        if self._new:
+            self._new.clear()
         return changes
 
     def changes_so_far(self, results: Mapping[Spec, Feed]) -> Changes:
         """What came of some views in the middle of a step: of each whole instants."""
-        some = ((view, self._due(view, feed)) for spec, feed in results.items() if (view := self._views.get(spec)) is not None)
+        found = [(view, feed) for spec, feed in results.items() if (view := self._views.get(spec)) is not None]
+        some = ((view, self._due(view, feed, self._clocks.final_before(view.view.time))) for view, feed in found)
         return [(view, view.net(due.delta)) for view, due in some if len(due.delta.ts)]
 
-    def _due(self, view: ViewChanges, feed: Feed) -> Feed:
-        due = view.due(feed, self._clocks.final_before(view.view.time))
-        if view.is_holding:
+    def _due(self, view: ViewChanges, feed: Feed, final: int) -> Feed:
+        due = view.due(feed, final)
+        if due is not feed:
             self._holding[view.view.spec] = None
         return due
 

@@ -42,11 +42,16 @@ class Sources:
 
     def move(self) -> list[Node]:
         """Let time come to where all ports are; who has an instant that has come, to be noted when it has run."""
-        clock = min([port.clock for port in self._ports])
+        ports = self._ports
+        clock = ports[0].clock if len(ports) == 1 else min([port.clock for port in ports])
         if clock <= self.clock and not self._has_new:
             return []
-        self.clock, self._has_new = max(self.clock, clock), False
         ready: list[Node] = []
+        self._has_new = False
+        if clock > self.clock:
+            self.clock = clock
+        if not self._waiting or self._waiting[0][0] >= self.clock:
+            return ready
         for node in self._reached(self.clock):
             if node.next_event < self.clock and node.output.clock < self.clock:
                 ready.append(node)

@@ -92,8 +92,10 @@ class StreamClock:
     def came(self, first: int, greatest: int) -> None:
         """The same of rows that came here, none of them late."""
         if self.has_time:
-            self.took(first)
-            self._reached(greatest)
+            if first < self._first:
+                self.took(first)
+            if greatest > self._greatest:
+                self._greatest = self._registers[GREATEST] = greatest
 
     def took(self, first: int) -> None:
         """Rows were taken in that were not late; this is the least timestamp of them."""

@@ -164,8 +164,9 @@ class Subscription(ABC):
         self._reached = max(self._reached, complete)
 
     def _popped(self) -> pa.RecordBatch:
-        batch = self._ready.popleft()
-        self._time_is(self._complete.popleft())
+        batch, reached = self._ready.popleft(), self._complete.popleft()
+        if reached > self._reached:
+            self._reached = reached
         return batch
 
     def _call(self, on_batch: OnBatch) -> None:

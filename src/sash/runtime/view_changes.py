@@ -69,7 +69,7 @@ class ViewChanges:
 
     def net(self, delta: Delta) -> Delta:
         """What every instant really changed."""
-        return self._net.per_instant(delta)
+        return delta if delta.is_net else self._net.per_instant(delta)
 
     def first(self, feed: Feed, now: int) -> Delta:
         """A view that is new begins with all that it holds, at the last instant that is final."""

@@ -67,7 +67,7 @@ class Arena:
         self._pages: dict[int, memoryview] = {}  # those that small arrays share, by offset
         self._whole: memoryview | None = None  # of a fork: one map of all of the file, as each one takes its time
         self._free: dict[int, list[int]] = {}
-        self._left: dict[int, int] = {}  # large extents that were freed since the last step, by offset
+        self.left: dict[int, int] = {}  # large extents that were freed since the last step, by offset
         self._given_back: set[int] = set()  # offsets of large extents that are free and have no memory, or no blocks
         self._scopes: dict[str, dict[str, None]] = {}  # the names of the arrays in every outermost scope
         for name in self._entries:
@@ -171,12 +171,12 @@ class Arena:
 
     def give_back(self) -> None:
         """Between two steps, when nobody looks at an array that has moved: what large extents took is the system's again."""
-        if not self._left:
+        if not self.left:
             return
-        for offset, extent in self._left.items():
+        for offset, extent in self.left.items():
             if not self._private and give_back(self._descriptor, offset, extent):
                 self._given_back.add(offset)
-        self._left.clear()
+        self.left.clear()
 
     def drop(self, prefix: str) -> None:
         """Forget every array whose name starts so: with a scope, or with a part of its inner ones."""
@@ -206,7 +206,7 @@ class Arena:
     def _leave(self, entry: Entry) -> None:
         self._free.setdefault(entry.extent, []).append(entry.offset)
         if entry.extent >= LARGE:
-            self._left[entry.offset] = entry.extent
+            self.left[entry.offset] = entry.extent
 
     def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Entry, bool]:
         """An extent of its own, and whether it is known to be zero: then its pages need not be touched."""
@@ -225,7 +225,7 @@ class Arena:
             self._given_back.remove(offset)
             is_new = True
         offsets.pop()
-        self._left.pop(offset, None)
+        self.left.pop(offset, None)
         return Entry(offset, extent, dtype.str, shape), is_new and offset >= self._clean_from and extent >= PAGE
 
     def _map(self, name: str) -> None:

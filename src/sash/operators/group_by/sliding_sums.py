@@ -36,6 +36,7 @@ class SlidingSums(Operator):
         self.groups = SlidingGroups(context.scope, tables, self.layout.width)
         self._net = NetChanges(spec.layout, context.interner)
         self._bundle = Bundle(SlidingGrouping, tables.bundle(self.layout.width), self.groups.bundle)
+        self._due = self.groups.first_to_leave
         codes = string_lanes(self.layout)
         context.interner.hold(lambda: (self.groups.shown, codes))
 
@@ -48,6 +49,7 @@ class SlidingSums(Operator):
         leaving = count_leaving(delta.expiry, now, self.groups.registers, self.groups.ring)
         out = Delta.room(2 * (len(delta.ts) + leaving), self.layout.width)
         count = self._slide(delta, now, out) if len(delta.ts) <= SLICE else self._slide_parts(delta, now, out)
+        self._due = self.groups.first_to_leave
         if count == len(out.ts):
             out.is_net = True
             return out
@@ -57,7 +59,7 @@ class SlidingSums(Operator):
         return self.groups.shown
 
     def due(self) -> int:
-        return self.groups.first_to_leave
+        return self._due
 
     def _slide_parts(self, delta: Delta, now: int, out: Delta) -> int:
         count = 0

@@ -22,5 +22,7 @@ FOUND: dict[int, str] = {
     3005255: "a run ended without the end, as the store did not show at once that it had been asked for, and lacked its last changes",
     703525: "late rows of a DataFrame were written in the order in which Spark brought them, by another driver in another one",
     702258: "a task that was given up wrote its file after its batch had been merged, and plain readers saw its changes twice",
+    800424: "a job at its end was read by the driver that another one had taken it over from",
+    801024: "the same",
     400381: "a folder that somebody had made, and died before he brought its name to the disk, was lost with the power",
 }

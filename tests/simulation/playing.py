@@ -108,15 +108,16 @@ class Player:
             raise Wrong(self.world.wrong)
 
     def _come_to_rest(self) -> bool:
-        """Those that were left behind end as well; what they left in the folders, the next start removes."""
-        is_quiet = not self.world.beside
+        """Those that were left behind end as well. Another driver goes on, as one of them may have taken the job over, and removes what
+        they left in the folders as it begins to run, unless the job is at its end."""
+        is_strewn = bool(self.world.beside)
         self.world.finish_others()
         self.faults.stop()
-        self.is_strewn = not is_quiet
-        if is_quiet or self.db is None or self.db.is_finished:
+        if self.db is None or not (is_strewn or self._rivals):
+            self.is_strewn = is_strewn
             return True
+        self.is_strewn = is_strewn and self.db.is_finished
         self._bury()
-        self.is_strewn = False
         return self._until_done(len(self.workload.actions), Action(Do.FILES))
 
     def _until_done(self, place: int, action: Action) -> bool:

@@ -19,7 +19,7 @@ from tables import bag, plain, table
 from without_spark import connected, query_of
 
 from postgres_server import PostgresServer
-from sash.database import on_spark
+from sash.database import sinks_on_spark
 from sash.database.on_spark import SparkDatabase
 from sash.errors import SashError, SqlError
 from sash.testing.oracle import Oracle
@@ -129,7 +129,7 @@ def test_a_driver_that_dies_between_record_and_commit(server: PostgresServer, tm
 
 def test_changes_that_are_not_kept_are_waited_for(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch whose changes would be dropped fails if they cannot be written, and comes again."""
-    monkeypatch.setattr(on_spark, "PATIENCE", 1.0)
+    monkeypatch.setattr(sinks_on_spark, "PATIENCE", 1.0)
     put(tmp_path, 0, 20)
     db = connect(server, tmp_path, monkeypatch, flush=False, history="none")
     db.start()

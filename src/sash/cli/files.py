@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from sash.cli.lost import Unreadable
 from sash.file_names import file_name, writing
-from sash.runtime.embedded import Changes
 from sash.runtime.packets import changes_schema
+from sash.runtime.taking_host import Changes
 from sash.schema import Schema
 
 

@@ -33,14 +33,16 @@ from sash.planner.job import Job
 from sash.planner.placement import Expiry
 from sash.runtime.asking import Found
 from sash.runtime.change_log import Reader
-from sash.runtime.embedded import Changes, EmbeddedHost, Rest
+from sash.runtime.embedded import EmbeddedHost
 from sash.runtime.history_limit import DEFAULT, Asked, parse_history
 from sash.runtime.idle_clock import IdleClock
 from sash.runtime.instants import moment
+from sash.runtime.keeping_host import Rest
 from sash.runtime.live import Net
 from sash.runtime.packets import Packet, changes_schema
 from sash.runtime.progress import Progress
 from sash.runtime.subscribing import OnBatch, Slow, Wishes
+from sash.runtime.taking_host import Changes
 from sash.schema import BEGINNING
 from sash.sinks.make import make_sink
 from sash.sinks.options import Mode, sink_spec

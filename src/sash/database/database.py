@@ -10,42 +10,28 @@ instead. What is the same for both is written here; hosts answer questions by wh
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pyarrow as pa
 
 from sash.database.answer import Answer, Rows
-from sash.database.approximate import Estimate
+from sash.database.answering import Answering
 from sash.database.explanation import Explanation
-from sash.database.indexes import indexes_of
 from sash.database.instants import Instant, moment_or_none
-from sash.database.narrowing import Narrowed
 from sash.database.prepared import Prepared
-from sash.database.selection import Selection
-from sash.database.statements import StatementExecutor
 from sash.errors import SashError, as_text
-from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.choose import Choice
-from sash.planner.explain import Counts
-from sash.runtime.access import Wanted
-from sash.runtime.asking import Found
-from sash.runtime.instants import Instants, moment
-from sash.runtime.live import Net, ReadRows, Relations
+from sash.runtime.instants import moment
 from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
 from sash.runtime.subscribing import OnBatch, Subscription
-from sash.scalar.failures import Failures
-from sash.sql.questions import Question
-from sash.sql.syntax.parse import parse_query_text
-from sash.sql.syntax.statements import Advance, ParsedQuery
-from sash.stores.group_index import Ranges
-from sash.stores.view_index import IndexShape
+from sash.sql.syntax.statements import Advance
 from sash.turns import in_turn
 
 if TYPE_CHECKING:
@@ -58,48 +44,7 @@ if TYPE_CHECKING:
 FEW = 8  # names of one kind that a picture of a database has room for
 
 
-class Host(Protocol):
-    """What runs the views, as far as both hosts are asked alike. Names are those of views as they were written."""
-
-    @property
-    def progress(self) -> Progress: ...
-
-    @property
-    def failures(self) -> Failures: ...
-
-    @property
-    def is_finished(self) -> bool: ...
-
-    def answer(self, name: str) -> tuple[pa.Table, Instants]: ...
-
-    def answers(self, names: Sequence[str]) -> tuple[Mapping[str, pa.Table], Instants]: ...
-
-    def select(self, name: str, wanted: Wanted) -> tuple[list[pa.Array], Instants]: ...
-
-    def at_one_instant(self, names: Sequence[str], ask: Callable[[ReadRows], Relations]) -> tuple[Relations, Instants]: ...
-
-    def ranges(self, name: str, shape: IndexShape, indexes: Collection[IndexShape]) -> tuple[Ranges, Instants]: ...
-
-    def answers_at(self, names: Sequence[str], instant: int) -> tuple[Mapping[str, pa.Table], Instants]: ...
-
-    def has_begun(self, names: Sequence[str], at: int | None = None) -> bool: ...
-
-    def final_answer(self, name: str) -> tuple[pa.Table, Instants]: ...
-
-    def complete_since(self, name: str) -> int | None: ...
-
-    def changes_since(self, name: str) -> int: ...
-
-    def lost(self, stream: StreamSpec, cargo: Cargo) -> pa.Table: ...
-
-    def metrics(self) -> dict[str, Any]: ...
-
-    def statistics(self) -> Statistics: ...
-
-    def counted(self) -> dict[str, Counts]: ...
-
-
-class Database(StatementExecutor):
+class Database(Answering):
     """Streams, tables and views, and the engine that keeps the answers of the views up to date.
 
     Made by `sash.connect`. Many threads may use one database; every method is whole. Use it in a `with` statement, or call
@@ -410,20 +355,12 @@ class Database(StatementExecutor):
     # What hosts add
 
     @abstractmethod
-    def _running(self) -> Host:
-        """The host; it is made when it is first asked for."""
-
-    @abstractmethod
     def _turn(self) -> AbstractContextManager[None]:
         """An open database for one question, alone with it where that is needed."""
 
     def _reading(self, view: str) -> AbstractContextManager[None]:
         """The same to read a view."""
         return self._turn()
-
-    def _looking(self) -> AbstractContextManager[None]:
-        """While an answer is made, which may call code of the user."""
-        return nullcontext()
 
     @abstractmethod
     def _running_choice(self, view: str) -> tuple[Choice, int]:
@@ -454,123 +391,6 @@ class Database(StatementExecutor):
         if not spec.is_table:
             raise SashError(f'"{spec.name}" is a stream, and rows of a stream are not taken back', "use a window, or a table")
         return spec
-
-    def _ask(self, sql: str) -> Answer:
-        answer = self._answer_known(sql)
-        if answer is not None:
-            return answer
-        query = parse_query_text(sql)
-        if query.is_approximate:
-            return self._approximate(query)
-        return self._answer(self.questions.learnt(sql, query, self.catalog))
-
-    def _approximate(self, query: ParsedQuery) -> Answer:
-        return self._estimated(*self.questions.estimate(query, self.catalog))
-
-    def _estimated(self, estimate: Estimate, question: Question) -> Answer:
-        with self._looking():
-            indexes = indexes_of(estimate.view, self.catalog)
-            ranges, instants = self._running().ranges(estimate.view, estimate.shape, indexes.keys())
-            if not self._are_complete(question.windows, instants):
-                raise self._lacks_rows(question)
-        return Answer("approximate answer", estimate.answer(ranges), moment_or_none(instants.now), is_final=instants.is_final)
-
-    def _lacks_rows(self, question: Question) -> SashError:
-        """Of windows that are kept since after rows came."""
-        since = [self.complete_since(window) for window in question.windows]
-        whole = [moment for moment in since if moment is not None]
-        when = f"whole from {max(whole)} on" if len(whole) == len(since) else "not known to be whole"
-        return SashError(
-            f'"{", ".join(question.windows)}" lacks rows that came before its index did: it is {when}',
-            "ask when that is over, or create the index before the rows come",
-        )
-
-    def _answer_known(self, sql: str) -> Answer | None:
-        question = self.questions.recalled(sql)
-        if question is not None:
-            return self._answer(question)
-        estimated = self.questions.estimated(sql)
-        if estimated is not None:
-            return self._estimated(*estimated)
-        templated = self.questions.templated(sql, self.catalog)
-        return None if templated is None else self._selected(*templated)
-
-    def _answer(self, question: Question) -> Answer:
-        selection = self.questions.selection(question)
-        if selection is None:
-            answer = self._planned_answer(question)
-        else:
-            answer = self._selected(selection, self.questions.access(selection, self.catalog).wanted)
-        return self._answer_of_streams(question) if answer is None else answer
-
-    def _answer_of_streams(self, question: Question) -> Answer:
-        """Of a question about windows that are kept, and lack rows."""
-        assert question.plain is not None
-        answer = self._planned_answer(question.plain)
-        assert answer is not None  # it reads no window that is kept
-        return answer
-
-    def _selected(self, selection: Selection, wanted: Wanted) -> Answer | None:
-        """None where a window that is kept lacks rows."""
-        with self._looking():
-            columns, instants = self._running().select(selection.view, wanted)
-            if not self._are_complete(selection.question.windows, instants):
-                return None
-            answer = selection.answer(columns)
-        if self.automatic_indexes.observe(selection, wanted, self.catalog):
-            self.questions.forget()
-            self._indexes_changed()
-        return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
-
-    def _are_complete(self, windows: Sequence[str], instants: Instants) -> bool:
-        """Whether windows hold all that they should: one that is kept since a moment may lack rows that came before it."""
-        since = [self._running().complete_since(window) for window in windows]
-        return all(complete is not None and complete <= instants.now for complete in since)
-
-    def _planned_answer(self, question: Question) -> Answer | None:
-        """None where a window that is kept lacks rows."""
-        names = [view.name for view in question.views]
-        tables: dict[str, Net] = {table.name: self._rows_of(table) for table in question.tables}
-        narrow = self.questions.narrowed(question, self.catalog) if names else None
-        relations: Relations = tables
-        instants, has_begun = Instants(), True
-        with self._looking():
-            if question.streams:
-                found = self._ask_windows(question, tables, names)
-                answer = self.questions.presented(question, found.rows)
-                return Answer("answer", answer, moment_or_none(found.instants.now), is_final=found.instants.is_final)
-            if names:
-                relations, instants = self._rows_of_views(question, narrow, tables)
-                has_begun = self._running().has_begun(names, question.as_of)
-                if not self._are_complete(question.windows, instants):
-                    return None
-            over = question if narrow is None else narrow.question
-            answer = self.questions.answer(over, relations, instants.now, is_empty=not has_begun)
-        if narrow is not None:
-            self._observe(narrow)
-        return Answer("answer", answer, moment_or_none(instants.now), is_final=instants.is_final)
-
-    def _rows_of_views(self, question: Question, narrow: Narrowed | None, tables: Relations) -> tuple[Relations, Instants]:
-        host, names = self._running(), [view.name for view in question.views]
-        if narrow is not None:
-            return host.at_one_instant(names, lambda read: narrow.relations(read, tables))
-        rows, instants = host.answers(names) if question.as_of is None else host.answers_at(names, question.as_of)
-        return {**tables, **rows}, instants
-
-    def _observe(self, narrow: Narrowed) -> None:
-        observe = self.automatic_indexes.observe
-        changed = [observe(rows, narrow.wanted[name], self.catalog) for name, rows in narrow.rows.items()]
-        if any(changed):
-            self.questions.forget()
-            self._indexes_changed()
-
-    @abstractmethod
-    def _ask_windows(self, question: Question, tables: Mapping[str, Net], views: Sequence[str]) -> Found:
-        """The answer of a question about live windows, tables with these rows, and views, by name; all at one instant."""
-
-    @abstractmethod
-    def _rows_of(self, table: StreamSpec) -> pa.RecordBatch:
-        """What a table holds now."""
 
     def _advance(self, statement: Advance) -> None:
         self.advance(statement.time, statement.stream.text if statement.stream else "")

@@ -20,7 +20,7 @@ from tables import bag, check, check_changes, plain, table
 import sash
 from postgres_server import PostgresServer
 from sash.cli.run import RunOptions, run_embedded
-from sash.database import embedded
+from sash.database import embedded, rows_in_process
 from sash.errors import SashError, SinkWarning, SqlError
 from sash.runtime import change_log
 from sash.schema import STRING, schema
@@ -401,7 +401,8 @@ def test_a_server_that_dies_and_comes_back(server: PostgresServer) -> None:
 
 def test_memory_is_bounded_while_nobody_takes_changes(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every change counts, rows are refused; where the answer counts, it is written whole instead of what was dropped."""
-    monkeypatch.setattr(embedded, "MOST_WAITING", 50)
+    for module in (embedded, rows_in_process):
+        monkeypatch.setattr(module, "MOST_WAITING", 50)
     monkeypatch.setattr(change_log, "DEFAULT_BYTES", 1 << 12)
     with sash.connect(history=1 << 12) as db:
         db.execute(JOB + "CREATE MATERIALIZED VIEW again AS SELECT v, k FROM s [RANGE 10 SECONDS];" + sink(server, "counts", "a"))

@@ -23,7 +23,7 @@ BENCHMARK_LIST = "\n".join(f"  {'*' if one.in_suite else ' '} {one.name:10} {one
 @click.option("--connections", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE.csv.gz",
               help="patterns: play this connection log too (columns service, orig_h, resp_h).")
 @click.option("--peers", metavar="A,B", callback=lambda context, parameter, value: tuple(value.split(",")) if value else (),
-              help="peers: spark, duckdb, flink, pathway, bytewax; installed on request, each into an environment of its own.")
+              help="peers: spark, duckdb, flink, pathway, bytewax, differential; installed or built on request, each by itself.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("bench-results"), show_default=True,
               metavar="DIR", help="Numbers, tables and figures go here.")
 def main(names: tuple[str, ...], out: Path, **options: object) -> None:

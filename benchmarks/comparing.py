@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from benchmarks import dataflows
 from benchmarks.bars import draw_bars
 from benchmarks.report import Options, Report, span
 from sash.database.embedded import EmbeddedDatabase
@@ -67,10 +69,18 @@ PEERS = (
 NAMES = tuple(dict.fromkeys(peer.group for peer in PEERS))
 
 
-def run(options: Options) -> list[Report]:
-    unknown = [name for name in options.peers if name not in NAMES]
+def run(options: Options) -> Iterator[Report]:
+    unknown = [name for name in options.peers if name not in (*NAMES, *dataflows.NAMES)]
     if unknown:
-        raise SashError(f'unknown peer "{unknown[0]}"', f"peers are: {choices(NAMES)}")
+        raise SashError(f'unknown peer "{unknown[0]}"', f"peers are: {choices((*NAMES, *dataflows.NAMES))}")
+    in_rust = [name for name in options.peers if name in dataflows.NAMES]
+    if in_rust:
+        yield from dataflows.run(in_rust, options)
+    if len(in_rust) < max(1, len(options.peers)):
+        yield beside_others(options)
+
+
+def beside_others(options: Options) -> Report:
     rows, repeat = options.rows or (100_000 if options.quick else 1_000_000), options.repeat or (1 if options.quick else 3)
     few = min(rows, 20_000 if options.quick else 150_000)
     peers = [peer for peer in PEERS if peer.group in (options.peers or ("spark",))]
@@ -94,7 +104,7 @@ def run(options: Options) -> list[Report]:
                         folder, count = (all_, rows) if peer.is_fast else (first, few)
                         _add(runs, peer.name, run_peer(peer, workload, folder, options), STREAMS[workload], count)
             found.append((workload, runs))
-    return [_report(found, rows, few, repeat)]
+    return _report(found, rows, few, repeat)
 
 
 def _folder(place: str, keys: int, rows: int) -> Path:

@@ -31,6 +31,7 @@ BENCHMARKS = (
     Benchmark("patterns", "benchmarks.patterns_report", "expiry strategies against each other, over two kinds of stores"),
     Benchmark("queries", "benchmarks.queries", "queries that are added one by one while rows come, equal and different ones"),
     Benchmark("asking", "benchmarks.asking", "look-ups while rows flow in: in the process, over the wire, by indexes"),
+    Benchmark("indexes", "benchmarks.indexes", "questions by every index that could serve them, beside the one that is chosen"),
     Benchmark("medians", "benchmarks.medians", "fifty percentiles of one column over one window, against one of them"),
     Benchmark("joins", "benchmarks.shared_joins", "joins over eight windows: together, apart, the largest alone, a bare loop"),
     Benchmark("conditions", "benchmarks.conditions", "a hundred views over one join that differ in WHERE: above it, and below"),

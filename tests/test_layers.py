@@ -11,7 +11,7 @@ import sash
 
 ORDER = (
     "cli", "shell", "testing", "generate", "database", "serve", "spark", "sinks", "sources", "folders", "runtime", "planner",
-    "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "interrupts", "numerals", "errors",
+    "operators", "stores", "kernels", "sql", "plan", "scalar", "deltas", "schema", "interned", "tree", "deep", "file_names", "turns", "bounds", "interrupts", "numerals", "errors",
 )  # fmt: skip
 
 HOME = {"sqlglot": {"sql", "serve", "testing"}, "numba": {"kernels"}, "pyspark": {"spark"}, "duckdb": {"testing", "serve"}, "psycopg": {"sinks", "sources", "shell"}, "confluent_kafka": {"sinks", "sources"}, "fastavro": {"sources"}, "google": {"sources"}}

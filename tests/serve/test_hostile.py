@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pyarrow as pa
+import pyarrow.flight as flight
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,6 +221,56 @@ def test_an_answer_that_is_too_large(wide: sash.Database) -> None:
             connection.execute("SELECT * FROM wide")
         assert connection.execute("SELECT k FROM wide WHERE k = 7").fetchall() == [(7,)]
         assert door.postgres.answer_bytes == 0
+
+
+ENDLESS = "SELECT SUM(a.k - b.k) AS n FROM wide a CROSS JOIN wide b"
+
+
+@pytest.mark.parametrize("query", [
+    ENDLESS, "SELECT SUM(a.k - b.k) AS n FROM wide a JOIN wide b ON a.k < b.k", "SELECT REPEAT(text, 60000) FROM wide", "SELECT LPAD(text, 16000000) FROM wide",
+    "SELECT COUNT(*) AS n FROM wide, LATERAL GENERATE_SERIES(1, 1000000)", "SELECT ARRAY_REPEAT(k, 1000000) FROM wide", "SELECT SEQUENCE(k, 2000000) FROM wide",
+    "SELECT SUM(a.k - b.k) AS n FROM wide a LEFT JOIN wide b ON a.text = b.text",
+])  # fmt: skip
+def test_a_question_that_makes_too_much(wide: sash.Database, query: str) -> None:
+    with wide.serve(0, flight_port=0, limits=Limits(question_bytes=64 << 20)) as door:
+        with psycopg.connect(url(door), autocommit=True) as connection:
+            with pytest.raises(psycopg.errors.OutOfMemory, match="makes more than 67,108,864 bytes"):
+                connection.execute(query)
+            assert connection.execute("SELECT k FROM wide WHERE k = 7").fetchall() == [(7,)]
+        with flight.connect(f"grpc://127.0.0.1:{door.flight_port}") as client, pytest.raises(pa.ArrowException, match="makes more than"):
+            client.do_get(flight.Ticket(query.encode())).read_all()
+
+
+def test_a_question_that_would_never_end(wide: sash.Database) -> None:
+    """It is ended in its middle, by its time or by its user; those who push rows wait no longer than that."""
+    limits = Limits(question_bytes=1 << 50, statement_seconds=0.5)
+    with wide.serve(0, flight_port=0, limits=limits) as door, psycopg.connect(url(door), autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.QueryCanceled, match="longer than 0"):
+            connection.execute(ENDLESS)
+        with flight.connect(f"grpc://127.0.0.1:{door.flight_port}") as client, pytest.raises(pa.ArrowException, match="longer than 0"):
+            client.do_get(flight.Ticket(ENDLESS.encode())).read_all()
+    with wide.serve(0, limits=Limits(question_bytes=1 << 50)) as door, psycopg.connect(url(door), autocommit=True) as connection:
+        stop = threading.Timer(0.5, connection.cancel_safe)
+        stop.start()
+        with pytest.raises(psycopg.errors.QueryCanceled, match="cancelled by its user"):
+            connection.execute(ENDLESS)
+        stop.join()
+        wide.push("r", [(-2, "new")])
+        assert connection.execute("SELECT text FROM wide WHERE k = -2").fetchall() == [("new",)]
+        wide.delete("r", [(-2, "new")])
+    assert len(wide.query("SELECT a.k FROM wide a JOIN wide b USING (k) WHERE k < 5")) == 5  # nobody bounds those in the process
+
+
+def test_a_question_over_a_window_that_would_never_end() -> None:
+    with sash.connect() as database:
+        database.execute("CREATE STREAM s (ts TIMESTAMP, v BIGINT) TIMESTAMP BY ts; CREATE MATERIALIZED VIEW n AS SELECT v FROM s [RANGE 1 HOUR]")
+        database.push("s", pa.table({"ts": pa.array(range(5000), pa.timestamp("us")), "v": range(5000)}))
+        with database.serve(0, limits=Limits(question_bytes=64 << 20)) as door, psycopg.connect(url(door), autocommit=True) as connection:
+            with pytest.raises(psycopg.errors.OutOfMemory):
+                connection.execute("SELECT COUNT(*) AS n FROM s [RANGE 1 HOUR] a JOIN s [RANGE 1 HOUR] b ON a.v < b.v")
+            database.push("s", [("1970-01-01 00:00:01", 5000)])
+            assert connection.execute("SELECT COUNT(*) AS n FROM s [RANGE 1 HOUR]").fetchall() == [(5001,)]
+        assert len(database.view("n")) == 5001
 
 
 def test_a_client_that_vanishes_in_the_middle(wide: sash.Database) -> None:

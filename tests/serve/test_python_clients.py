@@ -60,6 +60,16 @@ def test_values_of_many_types(connection: psycopg.Connection, form: str) -> None
     assert connection.execute(f"SELECT k FROM totals WHERE list = {form}", ([1, 4],)).fetchall() == [("a",)]
 
 
+@pytest.mark.parametrize("form", ["%s", "%t", "%s::text[]"])
+@pytest.mark.parametrize("prepare", [None, True])
+def test_any_of_an_array(connection: psycopg.Connection, form: str, prepare: bool | None) -> None:
+    """Texts have no type where the client leaves it to the server."""
+    for values in (["a", "it's"], ["b", None], [], ['{"}', "a,b"]):
+        found = connection.execute(f"SELECT k FROM totals WHERE k = ANY({form}) ORDER BY k", (values,), prepare=prepare).fetchall()
+        assert found == [(k,) for k in ("a", "b", "it's") if k in values]
+    assert connection.execute("SELECT k FROM totals WHERE n = ANY(%s::int8[])", ("{2,3}",), prepare=prepare).fetchall() == [("a",)]
+
+
 def test_prepared_statements(connection: psycopg.Connection) -> None:
     found = [connection.execute("SELECT n FROM totals WHERE k = %s", (k,), prepare=True).fetchone() for k in ("a", "b", "a", "none")]
     assert found == [(2,), (1,), (2,), None]

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pyarrow as pa
 
+from sash.bounds import at_work
 from sash.database.answer import Answer
 from sash.database.approximate import Estimate
 from sash.database.host import Host
@@ -99,7 +100,8 @@ class Answering(StatementExecutor):
             columns, instants = self._running().select(selection.view, wanted)
             if not self._are_complete(selection.question.windows, instants):
                 return None
-            answer = selection.answer(columns)
+            with at_work():
+                answer = selection.answer(columns)
         if self.automatic_indexes.observe(selection, wanted, self.catalog):
             self.questions.forget()
             self._indexes_changed()

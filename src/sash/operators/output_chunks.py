@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sash.bounds import spend
 from sash.deltas import Delta, Int64s
 
 SMALLEST, LARGEST = 256, 1 << 18
@@ -56,6 +57,7 @@ class OutputChunks:
         self._full += self._pieces[-1].count if self._pieces else 0
         room = max(self._room, needed)
         self._room = min(2 * self._room, LARGEST)
+        spend(8 * room * (self._width + 3))
         self._pieces.append(Piece(Delta.room(room, self._width, expires=self._expires)))
         return self._pieces[-1]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sash.bounds import check
 from sash.deltas import Delta
 from sash.operators.operator import Operator
 from sash.operators.output_chunks import FanoutEstimate, OutputChunks
@@ -32,6 +33,7 @@ class Piecewise(Operator):
     def go_on(self) -> Delta:
         pieces = self._pieces
         for _ in self._work:
+            check()
             if self.in_parts and pieces.are_many and (part := pieces.take_whole_instants()) is not None:
                 delta, self.through = part
                 return delta

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from sash.bounds import at_work
 from sash.deltas import Delta, forever
 from sash.operators.net_changes import NetChanges
 from sash.operators.spec import PortSpec, Spec, parts
@@ -41,7 +42,8 @@ def answer_over(spec: Spec, relations: Relations, instant: int, failures: Failur
         feeds = {
             port: _feed(port, relations, interner, instant + 1) for port in parts(spec) if isinstance(port, PortSpec)
         }
-        found = graph.step(feeds, [spec], Begun(instant))[spec].delta
+        with at_work():
+            found = graph.step(feeds, [spec], Begun(instant))[spec].delta
         live = LiveView(spec.schema, Shelf(interner), spec.key_columns)
         net = NetChanges(spec.layout, interner).over_all(found)
         live.add_lanes(net.rows, net.weight)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from sash.bounds import at_work
 from sash.operators.spec import Spec
 from sash.plan.streams import StreamSpec
 from sash.runtime.access import Read, Wanted
@@ -100,7 +101,8 @@ class ReadableHost(TakingHost):
         )
         fork = self._arena.fork()
         try:
-            return answer_in(fork, self.job, spec, streams, views, whole)
+            with at_work():
+                return answer_in(fork, self.job, spec, streams, views, whole)
         finally:
             fork.close()
 

@@ -14,15 +14,17 @@ import binascii
 import hmac
 import secrets
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.flight as flight
 
+from sash.bounds import asked_within
 from sash.errors import SashError
 from sash.serve.access import Access
-from sash.serve.limits import AnswerBytes, Limits
+from sash.serve.limits import AnswerBytes, Limits, QuestionBounds, TooLong
 from sash.serve.postgres.row_pieces import pieces
 from sash.serve.postgres.scram import Verifier
 from sash.serve.served import Served
@@ -36,7 +38,7 @@ class FlightDoor(flight.FlightServerBase):  # type: ignore[misc]
 
     def __init__(self, served: Served, port: int, access: Access, limits: Limits) -> None:
         self._served = served
-        self._budget = AnswerBytes(limits.answer_bytes)
+        self._budget, self._limits = AnswerBytes(limits.answer_bytes), limits
         options: dict[str, Any] = {}
         scheme = "grpc"
         if access.certificate is not None:
@@ -70,11 +72,24 @@ class FlightDoor(flight.FlightServerBase):  # type: ignore[misc]
     def do_get(self, context: Any, ticket: flight.Ticket) -> flight.GeneratorStream:
         query = self._query(_text(ticket.ticket))
         try:
-            table = self._served.query(query).to_arrow()
+            with asked_within(QuestionBounds(self._timer(context), self._limits.question_bytes)):
+                table = self._served.query(query).to_arrow()
             self._budget.take(table.nbytes)
         except SashError as error:
             raise _told(error) from None
         return flight.GeneratorStream(table.schema, self._batches(table))
+
+    def _timer(self, context: Any) -> Callable[[], None]:
+        """Whether a question that begins now may go on."""
+        seconds, begun = self._limits.statement_seconds, time.monotonic()
+
+        def check() -> None:
+            if context.is_cancelled():
+                raise TooLong("the client has gone")
+            if seconds and time.monotonic() - begun > seconds:
+                raise TooLong(f"the question took longer than {seconds:g} seconds")
+
+        return check
 
     def _batches(self, table: pa.Table) -> Iterator[pa.Table]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sash.errors import SashError
@@ -15,6 +16,7 @@ class Limits:
     login_seconds: float = 10.0  # from the connection until the client is let in
     send_seconds: float = 60.0  # for how long a client may read nothing while rows wait for it
     answer_bytes: int = 1 << 30  # of all answers that are being sent, over all clients
+    question_bytes: int = 2 << 30  # that one question may make on its way, of pairs, elements and repeated texts
     message_bytes: int = 16 << 20  # of a message from a client
     kept_statements: int = 1000  # prepared statements and cursors of one connection
 
@@ -26,6 +28,27 @@ class Limits:
 
 class TooMuch(SashError):
     """An answer that does not fit into what is left for answers."""
+
+
+class TooLong(SashError):
+    """A question that took longer than it may."""
+
+
+class QuestionBounds:
+    """Of one question: whether it may go on, as somebody else says, and how much it may still make."""
+
+    def __init__(self, check: Callable[[], None], most: int) -> None:
+        self.check = check
+        self._most = self._left = most
+
+    def spend(self, count: int) -> None:
+        self.check()
+        self._left -= count
+        if self._left < 0:
+            raise TooMuch(
+                f"the question makes more than {self._most:,} bytes on its way to the answer",
+                "join on columns that narrow it, or keep a materialized view of it",
+            )
 
 
 class AnswerBytes:

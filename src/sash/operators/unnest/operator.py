@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from sash.bounds import check, spend
 from sash.deltas import Delta, Int64s
 from sash.kernels.rows import copy_lanes
 from sash.operators.columns import evaluate_delta
@@ -50,7 +51,9 @@ class Unnest(Timeless):
         if self._spec.is_outer:
             counts = np.maximum(counts, 1)
         items, start, made = combined(arrays.flatten()), 0, np.cumsum(counts)
+        spend(8 * int(made[-1]) * (self.layout.width + 3))
         while start < len(delta):
+            check()
             before = made[start - 1] if start else 0
             stop = max(start + 1, int(np.searchsorted(made, before + ELEMENTS, side="right")))
             yield self._piece(delta.slice(start, stop), counts[start:stop], ends[start : stop + 1], items)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.bounds import spend
 from sash.scalar.arrays import (
     LONGEST,
     Mask,
@@ -244,6 +245,7 @@ def _repeat(frame: Frame, call: Call) -> pa.Array:
     times = np.maximum(numbers(count), 0)
     failed = (times > LONGEST) & ~nulls(count)
     times = np.where(failed, 0, times)
+    spend(8 * int(times.sum()))
     ends = np.concatenate([[0], np.cumsum(times)]).astype(np.int32)
     items = values.take(pa.array(np.repeat(np.arange(len(values)), times)))
     result = blank(pa.ListArray.from_arrays(pa.array(ends), items), nulls(count))
@@ -291,6 +293,7 @@ def _series(frame: Frame, call: Call) -> pa.Array:
     counts = ((stop.astype(np.float64) - start) // np.where(step == 0, 1, step) + 1).clip(0, 2.0**62).astype(np.int64)
     failed = ~null & ((step == 0) | (counts > LONGEST))
     counts = np.where(null | failed, 0, counts)
+    spend(8 * int(counts.sum()))
     ends = np.concatenate([[0], np.cumsum(counts)])
     nth = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
     items = array_of(np.repeat(start, counts) + nth * np.repeat(step, counts), pa.int64(), np.zeros(ends[-1], np.bool_))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.bounds import spend
 from sash.scalar.arrays import LONGEST, array_of, blank, list_offsets, nulls, numbers, per_group, per_value
 from sash.scalar.frame import Frame, Implementation
 from sash.scalar.functions.function import Function, fixed, many, parameterized, plain
@@ -50,6 +51,7 @@ def _padded(side: str) -> Implementation:
 
     def pad(text: pa.Array, length: int, padding: str = " ") -> pa.Array:
         length = max(0, length)
+        spend(length * len(text))
         if len(padding) == 1:
             text = kernel(text, width=length, padding=padding)
         elif padding:
@@ -79,6 +81,7 @@ def _repeat(frame: Frame, call: Call) -> pa.Array:
     text, count = frame.arguments(call)
     times = np.maximum(numbers(count).astype(np.int64), 0)
     failed = (numbers(pc.binary_length(text)) * times > LONGEST) & ~nulls(text) & ~nulls(count)
+    spend(int(np.where(failed, 0, numbers(pc.binary_length(text)) * times).sum()))
     result = pc.binary_repeat(text, array_of(np.where(failed, 0, times), pa.int64(), nulls(count)))
     return frame.failing(result, failed, _TOO_LONG, [count])
 

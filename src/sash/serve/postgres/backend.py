@@ -34,6 +34,7 @@ OWN_SINKS = "a client may not say what the server connects to"
 _STAND_INS: Mapping[int, Any] = {
     wire.INT2: 0, wire.INT4: 0, wire.INT8: 0, wire.FLOAT4: 0.0, wire.FLOAT8: 0.0, wire.BOOL: False,
     wire.TIMESTAMP: datetime(2000, 1, 1), wire.TIMESTAMPTZ: datetime(2000, 1, 1),
+    **{array: list[Any]() for array in wire.ELEMENTS},
 }
 
 

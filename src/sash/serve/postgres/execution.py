@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from sash.bounds import asked_within
+from sash.serve.limits import QuestionBounds
 from sash.serve.postgres.answers import Answer, Done, Rows
 from sash.serve.postgres.backend import Backend, Client, deadline
 from sash.serve.postgres.commands import (
@@ -51,7 +53,8 @@ class Execution:
         self.is_cancelled.clear()
         self._seconds = deadline(self._backend.limits, self._client.settings)
         self._end = None if self._seconds is None else time.monotonic() + self._seconds
-        yield
+        with asked_within(QuestionBounds(self.check, self._backend.limits.question_bytes)):
+            yield
 
     def check(self) -> None:
         if self.is_cancelled.is_set():

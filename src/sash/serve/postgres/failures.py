@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sash.errors import SashError, SqlError
+from sash.serve.limits import TooMuch
 
 
 @dataclass(eq=False)
@@ -52,6 +53,8 @@ _CODES = (
 
 
 def code_of(error: SashError) -> str:
+    if isinstance(error, TooMuch):
+        return "53200"
     for start, code in _CODES:
         if error.message.startswith(start):
             return code

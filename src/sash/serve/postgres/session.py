@@ -23,7 +23,7 @@ from sash.serve.postgres.lexer import Statement, statements
 from sash.serve.postgres.parameters import read_parameters, spread
 from sash.serve.postgres.portals import Portal, Prepared
 from sash.serve.postgres.row_pieces import row_messages
-from sash.serve.postgres.translate import parameter_count
+from sash.serve.postgres.translate import parameter_types
 from sash.sql.literals import NoLiteral
 
 
@@ -109,8 +109,7 @@ class Session:
         found = statements(text)
         if len(found) > 1:
             raise WireError("42601", "a prepared statement is one statement")
-        count = parameter_count(found[0]) if found else 0
-        types = tuple((oids + [0] * count)[: max(count, len(oids))])
+        types = parameter_types(found[0], oids) if found else tuple(oids)
         if not name:
             self._run.prepared.pop("")
         self._run.prepared.put(name, Prepared(command(found[0]) if found else None, types))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sash.errors import SashError, SqlError
 from sash.serve.postgres.failures import WireError, code_of, not_supported
 from sash.serve.postgres.lexer import STRINGS, Statement
+from sash.serve.postgres.wire_types import ARRAYS, TEXT
 from sash.sql.literals import literal, string
 from sash.sql.syntax.text_positions import quoted
 
@@ -84,6 +85,24 @@ def parameter_count(statement: Statement) -> int:
     if numbers and max(numbers) > 0xFFFF:
         raise WireError("42P02", f"there is no parameter ${max(numbers)}")
     return max(numbers, default=0)
+
+
+def parameter_types(statement: Statement, given: Sequence[int]) -> tuple[int, ...]:
+    """Those of all parameters. What a client has not said (0) is a text, or an array where x = ANY($1) or $1::text[] says so."""
+    count, arrays = parameter_count(statement), set(_array_parameters(statement.tokens))
+    known = [*given, *[0] * count][: max(count, len(given))]
+    return tuple(ARRAYS[TEXT] if not oid and number in arrays else oid for number, oid in enumerate(known, 1))
+
+
+def _array_parameters(tokens: Sequence[Token]) -> Iterator[int]:
+    for word, opened, sign, number, closed in zip(*(tokens[start:] for start in range(5)), strict=False):
+        is_any = word.text.upper() in ("ANY", "SOME", "ALL") and opened.token_type is TokenType.L_PAREN
+        if is_any and _is_parameter(sign, number) and closed.token_type is TokenType.R_PAREN:
+            yield int(number.text)
+    for sign, number, cast, _, bracket in zip(*(tokens[start:] for start in range(5)), strict=False):
+        is_cast = cast.token_type is TokenType.DCOLON and bracket.token_type is TokenType.L_BRACKET
+        if is_cast and _is_parameter(sign, number):
+            yield int(number.text)
 
 
 def _is_parameter(before: Token, after: Token) -> bool:

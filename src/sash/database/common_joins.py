@@ -1,20 +1,24 @@
 """Queries move onto common joins, and off them again, as others come and go (`planner/join_sharing.py` says when that pays).
 
 A query that comes begins where it belongs. One that runs is moved between two steps, as one is that is planned anew: its new
-operators are filled with the rows in memory, and it stays as it is where these do not give exactly its answer.
+operators are filled with the rows in memory, and it stays as it is where these do not give exactly its answer. On Spark they are
+looked at now and then, and moved by trials (`spark/trials.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sash.database.queries import Queries
+from sash.operators.spec import Spec
 from sash.plan.nodes import Plan
 from sash.planner.choose import Choice, CommonChoice
 from sash.planner.job import View
 from sash.planner.join_sharing import JoinSharing, Seen
 from sash.planner.placement import Expiry
 from sash.runtime.embedded import EmbeddedHost
+
+NONE: frozenset[Spec] = frozenset()
 
 
 class CommonJoins:
@@ -66,9 +70,25 @@ class CommonJoins:
                     yield placed, plan, found
 
     def _placed(self, name: str, below: Choice) -> tuple[View, Choice]:
-        common = self._sharing.of(name)
-        choice = CommonChoice(below.plan, below.signed_joins, below.is_only, common) if common else below
+        choice = _above(below, self._sharing.of(name))
         return View(name, *choice.placed(1, Expiry.AUTO)), choice
+
+
+def moved(running: Mapping[str, Choice], shards: int, seen: Seen) -> dict[View, Choice]:
+    """Those of some queries that are to run in another way than they do, now that so much is known of the streams."""
+    sharing = JoinSharing()
+    for name, choice in running.items():
+        spec, _ = _below(choice).placed(shards, Expiry.AUTO)
+        if not spec.is_held_back:
+            sharing.add(name, spec, None, choice.common if isinstance(choice, CommonChoice) else NONE)
+    sharing.judged_anew(seen)
+    wanted = {name: _above(_below(choice), sharing.of(name)) for name, choice in running.items()}
+    return {View(name, *one.placed(shards, Expiry.AUTO)): one for name, one in wanted.items() if one != running[name]}
+
+
+def _above(choice: Choice, common: frozenset[Spec]) -> Choice:
+    """The same with conditions above these joins."""
+    return CommonChoice(choice.plan, choice.signed_joins, choice.is_only, common) if common else choice
 
 
 def _below(choice: Choice) -> Choice:

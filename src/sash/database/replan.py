@@ -7,7 +7,7 @@ the rows in memory, and goes on with the old plan wherever that does not give ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from sash.database.queries import Queries
@@ -42,7 +42,7 @@ class Replanner:
         return True
 
     def look(
-        self, host: EmbeddedHost, queries: Queries, views: Iterable[ViewDefinition], streams: Iterable[StreamSpec]
+        self, host: EmbeddedHost, queries: Queries, views: Iterable[ViewDefinition], streams: Collection[StreamSpec]
     ) -> None:
         """Plan views anew where that is far cheaper."""
         running = [view for view in views if (now := queries.choice_of(view.plan)) is not None and not _is_settled(now)]
@@ -52,7 +52,7 @@ class Replanner:
         host.look_afresh()
         for view, found in self.found(statistics, running, lambda view: queries.choice_of(view.plan), 1):
             placed = View(view.name, *found.placed(1, Expiry.AUTO))
-            if host.replan(placed, streams):
+            if host.replan([placed], streams):
                 queries.replanned(placed, view.plan, found)
                 self.times += 1
 
@@ -67,7 +67,7 @@ class Replanner:
         self._known = statistics
         for view in views:
             now = current(view)
-            found = None if now is None else better(view.plan, now, shards, Expiry.AUTO, statistics)
+            found = None if now is None or _is_settled(now) else better(view.plan, now, shards, Expiry.AUTO, statistics)
             if found is not None:
                 yield view, found
 

@@ -267,15 +267,16 @@ class RowsInProcess(Database):
     def _move_joins(self) -> None:
         """Let queries use common joins, or joins of their own, now that others have come or gone."""
         streams = self.catalog.streams.values()
-        for view, plan, choice in self._common_joins.moves():
-            if self._host is None:
-                self._job = self._job.with_view(view, streams, view.name)
-            else:
-                with self.turns.work():
-                    if not self._host.replan(view, streams):
-                        continue
-                self._job = self._host.job
-            self.queries.replanned(view, plan, choice)
+        moves = list(self._common_joins.moves())
+        if not moves:
+            return
+        host = self._running()
+        with self.turns.work():
+            moved = host.replan([view for view, _, _ in moves], streams)
+        self._job = host.job
+        for view, plan, choice in moves:
+            if view.name in moved:
+                self.queries.replanned(view, plan, choice)
 
     def _hear(self, spec: StreamSpec) -> None:
         """Rows come of a stream, which may be declared to fall silent."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from sash.deltas import Layout
 from sash.interned import Interned
+from sash.operators.all_rows import AllRows
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK, Lookback
@@ -154,6 +155,21 @@ class Spec(metaclass=SpecClass):
     def without_window(self) -> Spec | None:
         """Of rows that a time window holds: the same rows as they come, without it; None for anything else."""
         return None
+
+    @property
+    def of_all_rows(self) -> AllRows:
+        """Of some rows and columns that a time window holds: those of a window of all of them."""
+        return AllRows(self, (), tuple(range(len(self.schema))))
+
+    @property
+    def common(self) -> Spec | None:
+        """Of a join of two time windows: the same of all rows and columns, which others may have too; None for anything else."""
+        return None
+
+    @property
+    def above_common(self) -> Spec:
+        """The same as a choice from that, which stays when the join goes."""
+        raise NotImplementedError("only of what has such a join")
 
     @property
     def without_slides(self) -> tuple[Spec, int, int] | None:

@@ -16,7 +16,6 @@ from itertools import chain
 
 from sash.deep import deeply
 from sash.errors import SashError
-from sash.operators.shared_join.spec import SharedJoinSpec
 from sash.operators.spec import Spec
 from sash.plan.nodes import Join, Plan, parts
 from sash.plan.rules.budget import Budget
@@ -60,7 +59,7 @@ class Choice:
 class CommonChoice(Choice):
     """The same with conditions and columns above some joins, which other queries have too."""
 
-    common: frozenset[SharedJoinSpec] = frozenset()
+    common: frozenset[Spec] = frozenset()
 
     def placed_in(self, search: Budget | None, shards: int, expiry: Expiry) -> tuple[Spec, int]:
         spec, level = super().placed_in(search, shards, expiry)

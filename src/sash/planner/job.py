@@ -11,7 +11,7 @@ A job is a value. Views come and go by making another job of it: what both have 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -206,8 +206,17 @@ class Job:
     def without_view(self, name: str) -> Job:
         gone = self.view(name)
         views = tuple(view for view in self.views if view.name != name)
-        if any(view.spec == gone.spec for view in views):
-            return replace(self, views=views)
+        return replace(self, views=views) if any(view.spec == gone.spec for view in views) else self._with_no_others(views)
+
+    def settled(self, exact: Collection[str]) -> Job:
+        """Views that were tried beside others, under their names behind BETWEEN, end, or go on in the place of those."""
+        tried = [view for view in self.views if view.name.startswith(BETWEEN)]
+        views = [view for view in self.views if not view.name.startswith(BETWEEN) and view.name not in exact]
+        views += [replace(view, name=name) for view in tried if (name := view.name.removeprefix(BETWEEN)) in exact]
+        return self._with_no_others(tuple(views))
+
+    def _with_no_others(self, views: tuple[View, ...]) -> Job:
+        """The same with some of its views alone."""
         needed = {port.base for view in views for port in _ports(view.spec)}
         ports = tuple(port for port in self.ports if port.spec in needed)
         read = {port.stream for port in ports}

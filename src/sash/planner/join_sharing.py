@@ -10,19 +10,16 @@ meet. All is reckoned with the prices that plans are compared by, for streams as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from sash.operators.cost import PASS
-from sash.operators.filter.routing import LEAST
-from sash.operators.filter.spec import FILTER, FilterSpec, selectivity
-from sash.operators.join.spec import JOIN_PAIR, JOIN_ROW, LeavingJoinSpec
-from sash.operators.project.spec import ProjectSpec
-from sash.operators.shared_join.spec import SharedJoinSpec
+from sash.operators.filter.spec import FILTER, LOOKED_UP, selectivity
+from sash.operators.join.spec import JOIN_PAIR, JOIN_ROW
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.plan.rules.conditions import conjuncts
 from sash.plan.statistics import Statistics
-from sash.planner.common_joins import above_common_join, common_join, opened
 from sash.planner.cost import Costs
 from sash.planner.estimates import Estimates
 from sash.scalar.nodes import Call, Expression
@@ -36,6 +33,10 @@ class Seen:
     def __init__(self, statistics: Statistics, shares: Mapping[str, float]) -> None:
         self.costs, self.shares, self._streams = Costs(Estimates(statistics)), shares, statistics.rates.keys()
 
+    def has_counted(self, spec: Spec, below: Spec) -> bool:
+        """Whether it is a filter of what comes from below that has seen enough."""
+        return spec.fingerprint in self.shares and spec.inputs == (below,)
+
     def knows(self, spec: Spec) -> bool:
         """Whether all streams that are read here have been seen."""
         return all(part.stream is None or part.stream in self._streams for part in parts(spec) if isinstance(part, PortSpec))
@@ -45,7 +46,7 @@ class Seen:
 class Own:
     """A join with its conditions below it."""
 
-    taps: dict[LeavingJoinSpec, dict[str, None]] = field(default_factory=dict)  # with the queries that read them
+    taps: dict[Spec, dict[str, None]] = field(default_factory=dict)  # with the queries that read them
     spares: float = 0.0  # work a second, if it moves up, of all of its taps
     asks: float = 0.0  # of that, what its conditions cost above if they are asked one by one
     is_looked_up: bool = False  # whether a condition asks for a value: many such are asked at once
@@ -56,8 +57,8 @@ class Own:
 class Common:
     """A join that others could be made of."""
 
-    own: dict[SharedJoinSpec, Own] = field(default_factory=dict)
-    prices: dict[LeavingJoinSpec, tuple[float, float]] = field(default_factory=dict)  # of its taps: for rows, for pairs
+    own: dict[Spec, Own] = field(default_factory=dict)
+    prices: dict[Spec, tuple[float, float]] = field(default_factory=dict)  # of its taps: for rows, for pairs
 
     @property
     def runs(self) -> bool:
@@ -65,10 +66,10 @@ class Common:
 
     def moving(self) -> list[Own]:
         """Those that are to be above, if any are."""
-        is_asked_at_once = sum(one.is_looked_up for one in self.own.values()) >= LEAST
+        is_asked_at_once = sum(one.is_looked_up for one in self.own.values()) >= LOOKED_UP
         worth = {id(one): one.spares + (one.asks if one.is_looked_up and is_asked_at_once else 0.0) for one in self.own.values()}
         moving = [one for one in self.own.values() if worth[id(one)] > 0]
-        taps = {common for one in moving for tap in one.taps if (common := common_join(tap)) is not None}
+        taps = {common for one in moving for tap in one.taps if (common := tap.common) in self.prices}
         price = max((self.prices[tap][0] for tap in taps), default=0.0) + sum(self.prices[tap][1] for tap in taps)
         spared = sum(worth[id(one)] for one in moving)
         pays = spared > CLEARLY * price if self.runs else CLEARLY * spared > price
@@ -79,17 +80,19 @@ class JoinSharing:
     """The joins of all queries that could share more than they do, and which of them do."""
 
     def __init__(self) -> None:
-        self._common: dict[SharedJoinSpec, Common] = {}
-        self._joins: dict[str, list[LeavingJoinSpec]] = {}  # of a query: with all conditions below
+        self._common: dict[Spec, Common] = {}
+        self._joins: dict[str, list[Spec]] = {}  # of a query: with all conditions below
 
-    def add(self, name: str, spec: Spec, seen: Seen | None) -> frozenset[str]:
-        """A query comes, whose plan has all conditions below. The queries that are to use other joins from now on: none while
-        nothing was seen of the streams.
+    def add(
+        self, name: str, spec: Spec, seen: Seen | None, common: Container[Spec] = ()
+    ) -> frozenset[str]:
+        """A query comes, whose plan has all conditions below, and which uses these common joins already. The queries that are to
+        use others from now on: none while nothing was seen of the streams.
         """
-        self._joins[name] = [one for one in parts(spec) if isinstance(one, LeavingJoinSpec) and common_join(one) is not None]
+        self._joins[name] = [one for one in parts(spec) if one.common is not None]
         for join in self._joins[name]:
             here = self._common.setdefault(_above(join), Common())
-            own = here.own.setdefault(_shared(join), Own())
+            own = here.own.setdefault(_shared(join), Own(is_above=_above(join) in common))
             if join not in own.taps and seen is not None and seen.knows(join):
                 _reckon(here, own, join, seen)
             own.taps.setdefault(join, {})[name] = None
@@ -128,7 +131,7 @@ class JoinSharing:
         """Whether there are joins that could be one."""
         return any(len(here.own) > 1 for here in self._common.values())
 
-    def of(self, name: str) -> frozenset[SharedJoinSpec]:
+    def of(self, name: str) -> frozenset[Spec]:
         """The common joins that a query is to use."""
         joins = self._joins.get(name, ())
         return frozenset(_above(join) for join in joins if self._common[_above(join)].own[_shared(join)].is_above)
@@ -137,7 +140,7 @@ class JoinSharing:
         """Those of the joins that could be one that are to have their conditions above it."""
         return here.moving()
 
-    def _decided(self, touched: Iterable[SharedJoinSpec]) -> frozenset[str]:
+    def _decided(self, touched: Iterable[Spec]) -> frozenset[str]:
         """Begin or end these joins where that pays: the queries of those that move."""
         names: set[str] = set()
         for join in touched:
@@ -150,23 +153,22 @@ class JoinSharing:
         return frozenset(names)
 
 
-def _reckon(here: Common, own: Own, join: LeavingJoinSpec, seen: Seen) -> None:
+def _reckon(here: Common, own: Own, join: Spec, seen: Seen) -> None:
     """Add what one more tap of a join spares above; of its rows, which it takes in once, only with the first one."""
-    common, estimates = common_join(join), seen.costs.estimates
+    common, estimates = join.common, seen.costs.estimates
     assert common is not None
     here.prices[common] = _rows_and_pairs(common, seen.costs)
     pairs, conditions, share = estimates.of(common).changes, 0, 1.0
-    for side, window in ((join.left, common.left), (join.right, common.right)):
+    for side, window in zip(join.made_of, common.made_of, strict=True):
         rows, of_side = estimates.of(window), _share(side, window, seen)
         share *= of_side
-        conditions += len(opened(side).conditions)
-        own.is_looked_up = own.is_looked_up or any(map(_asks_for_a_value, opened(side).conditions))
+        conditions += len(side.of_all_rows.conditions)
+        own.is_looked_up = own.is_looked_up or any(map(_asks_for_a_value, side.of_all_rows.conditions))
         if not own.taps:
-            own.spares += rows.rate * (2 * JOIN_ROW * of_side + (FILTER if opened(side).conditions else 0.0))
+            own.spares += rows.rate * (2 * JOIN_ROW * of_side + (FILTER if side.of_all_rows.conditions else 0.0))
     asks = FILTER * pairs if conditions else 0.0
-    above = above_common_join(join, {_shared(common)})
-    if own.is_above and conditions and isinstance(above, ProjectSpec):
-        share = seen.shares.get(above.input.fingerprint, share)
+    if own.is_above:
+        share = next((seen.shares[one.fingerprint] for one in parts(join.above_common) if seen.has_counted(one, common)), share)
     own.asks += asks
     own.spares += share * pairs * (JOIN_PAIR - PASS) - asks
 
@@ -174,15 +176,16 @@ def _reckon(here: Common, own: Own, join: LeavingJoinSpec, seen: Seen) -> None:
 def _share(side: Spec, window: Spec, seen: Seen) -> float:
     """Of the rows of a window, how many its conditions let through: as was counted where they run, or as is thought."""
     share, values = 1.0, seen.costs.estimates.of(window).values
-    for part in parts(side):
-        if isinstance(part, FilterSpec) and not _asks_for_a_value(part.predicate) and part.fingerprint in seen.shares:
-            return seen.shares[part.fingerprint]
-    for condition in opened(side).conditions:
+    if not any(map(_asks_for_a_value, side.of_all_rows.conditions)):  # of those that are looked up, others see no row
+        names = [one.fingerprint for one in parts(side).keys() - parts(window).keys()]
+        if counted := [seen.shares[name] for name in names if name in seen.shares]:
+            return prod(counted)
+    for condition in side.of_all_rows.conditions:
         share *= selectivity(condition, values)
     return share
 
 
-def _rows_and_pairs(join: LeavingJoinSpec, costs: Costs) -> tuple[float, float]:
+def _rows_and_pairs(join: Spec, costs: Costs) -> tuple[float, float]:
     """What a join costs for the rows that come and leave, and for its pairs."""
     pairs = JOIN_PAIR * costs.estimates.of(join).changes
     return costs.of(join).work - pairs, pairs
@@ -192,12 +195,11 @@ def _asks_for_a_value(condition: Expression) -> bool:
     return any(isinstance(one, Call) and one.function == "equal" for one in conjuncts(condition))
 
 
-def _shared(join: LeavingJoinSpec) -> SharedJoinSpec:
+def _shared(join: Spec) -> Spec:
     assert join.shared is not None
     return join.shared
 
 
-def _above(join: LeavingJoinSpec) -> SharedJoinSpec:
-    common = common_join(join)
-    assert common is not None
-    return _shared(common)
+def _above(join: Spec) -> Spec:
+    assert join.common is not None
+    return _shared(join.common)

@@ -6,12 +6,15 @@ rows come in, how views are read, and (here) how views come and go, and what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from sash.deltas import Delta
+from sash.operators.spec import Spec
 from sash.plan.statistics import Statistics
 from sash.plan.streams import StreamSpec
 from sash.planner.explain import Counts
@@ -20,16 +23,13 @@ from sash.runtime.history_limit import DEFAULT, NONE, History
 from sash.runtime.keeping_host import ALONE, Rest
 from sash.runtime.kept import Kept, ShownView
 from sash.runtime.metrics import OperatorMetrics
-from sash.runtime.observing import StreamObserver, counted, observed
+from sash.runtime.observing import StreamObserver, counted, observed, shares_let_through
 from sash.runtime.packets import Packet
 from sash.runtime.packing import NO_DEAD, pack_split
 from sash.runtime.readable_host import ReadableHost
-from sash.runtime.shard import Outcome
 from sash.runtime.taking_host import AS_THEY_ARE
 from sash.schema import SECOND
 from sash.stores.arena import Arena
-
-ENOUGH = 1000  # rows by which the share is judged that a filter lets through
 
 
 class EmbeddedHost(ReadableHost):
@@ -79,34 +79,44 @@ class EmbeddedHost(ReadableHost):
         self._show_no_more(name)
         self._shard.take_up(job)
 
-    def replan(self, view: View, streams: Iterable[StreamSpec]) -> bool:
-        """Go on with other operators for a view. Where the rows in memory do not give its exact state, nothing is changed."""
-        old, twin = self.views[view.name], replace(view, name=BETWEEN)
-        is_alone = sum(shown.view.spec == old.view.spec for shown in self.views.values()) == 1
-        if not is_alone or view.spec in self._kept or old.view.spec.is_held_back:
-            return False
-        both = self.job.with_view(twin, streams)
+    def replan(self, views: Iterable[View], streams: Collection[StreamSpec]) -> set[str]:
+        """Go on with other operators for some views. Those whose exact state the rows in memory give; others stay as they are."""
+        both, tried = self.job, dict[Spec, View]()
+        readers = Counter(shown.view.spec for shown in self.views.values())
+        for view in views:
+            old = self.views[view.name].view.spec
+            if readers[old] == 1 and not {view.spec} & {*self._kept, *tried} and not old.is_held_back:
+                tried[view.spec] = view
+                both = both.with_view(replace(view, name=BETWEEN + view.name), streams)
+        if not tried:
+            return set()
         self._has_moved()
-        old.kept.settle()  # its operators may go
-        filled = self._shard.take_up(both)
-        is_exact = self._shard.is_complete(view.spec) and self._first_answer(filled, twin).equals(old.kept.answer())
-        if is_exact:
-            self.job = both.handed_over(view.name, twin.name, view.name)
-            old.kept.spec = view.spec
-            self._kept[view.spec] = self._kept.pop(old.view.spec)
-            self.views[view.name] = replace(old, view=view)
+        for view in tried.values():
+            self.views[view.name].kept.settle()  # its operators may go
+        first: dict[Spec, list[Delta]] = {}
+        for changes, net in self._shard.take_up(both).changes:
+            first.setdefault(changes.view.spec, []).append(net)
+        exact = {view.name for view in tried.values() if self._is_exact(view, first.get(view.spec, []))}
+        self.job = both.settled(exact)
+        for view in tried.values():
+            if view.name in exact:
+                old_view = self.views[view.name]
+                old_view.kept.spec, self._kept[view.spec] = view.spec, self._kept.pop(old_view.view.spec)
+                self.views[view.name] = replace(old_view, view=view)
         self._shard.take_up(self.job)
-        return is_exact
+        return exact
 
-    def _first_answer(self, filled: Outcome, view: View) -> pa.Table:
-        """What a view that is new begins with."""
+    def _is_exact(self, view: View, begins_with: Iterable[Delta]) -> bool:
+        """Whether other operators for a view, which begin so, hold what it has."""
+        if not self._shard.is_complete(view.spec):
+            return False
         first = Kept(view, self._shelf, NONE)
-        for changes, net in filled.changes:
-            if changes.view.name == view.name and len(net):
+        for net in begins_with:
+            if len(net):
                 first.take(net)
-        answer = first.answer()
+        is_same: bool = first.answer().equals(self.views[view.name].kept.answer())
         first.close()
-        return answer
+        return is_same
 
     def reschedule(self, schedules: tuple[tuple[str, str], ...]) -> None:
         """Go on by other schedules."""
@@ -142,10 +152,8 @@ class EmbeddedHost(ReadableHost):
         return observed(self._observers.values(), seconds, operators, early, self.elapsed)
 
     def shares(self) -> dict[str, float]:
-        """Of the rows that filters were given, how many they let through; of those that have seen enough."""
-        now = self._job_metrics.and_now(None, self._shard.metrics())
-        return {one.id: one.out.positive / one.arcs[0].positive for one in now.operators()
-                if one.name == "Filter" and one.arcs[0].positive >= ENOUGH}  # fmt: skip
+        """Of the rows that filters were given, how many they let through."""
+        return shares_let_through(self._job_metrics.and_now(None, self._shard.metrics()).operators())
 
     @property
     def elapsed(self) -> float:

@@ -23,6 +23,7 @@ OF_A_BATCH, AT_ONCE = 256, 1024
 LARGE = 1 << 16  # bytes of rows that do not wait
 LONG = 1 << 14  # rows of a batch that is not kept for a few of them
 ONE_IN = 16
+ENOUGH = 1000  # rows by which a filter is judged
 
 
 class StreamObserver:
@@ -102,3 +103,9 @@ def counted(operators: Iterable[OperatorMetrics], early: Mapping[str, float], el
         one.id: Counts(one.out.positive / elapsed, float(one.state_rows), one.seconds * SECOND / elapsed, early.get(one.id))
         for one in operators
     }
+
+
+def shares_let_through(operators: Iterable[OperatorMetrics]) -> dict[str, float]:
+    """Of the rows that filters were given, how many they let through; of those that have seen enough."""
+    filters = (one for one in operators if one.name == "Filter" and one.arcs[0].positive >= ENOUGH)
+    return {one.id: one.out.positive / one.arcs[0].positive for one in filters}

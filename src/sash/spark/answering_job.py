@@ -181,6 +181,11 @@ class AnsweringJob(OpenedJob):
         with self._between_batches:
             return self._watch.statistics()
 
+    def shares(self) -> dict[str, float]:
+        """Of the rows that filters were given, how many they let through."""
+        with self._between_batches:
+            return self._watch.shares()
+
     def look_afresh(self) -> None:
         """From now on statistics are about rows that are still to come."""
         with self._between_batches:

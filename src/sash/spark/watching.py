@@ -18,7 +18,7 @@ from sash.plan.statistics import Statistics
 from sash.planner.explain import Counts
 from sash.planner.job import Job
 from sash.runtime.metrics import JobMetrics
-from sash.runtime.observing import StreamObserver, counted, observed
+from sash.runtime.observing import StreamObserver, counted, observed, shares_let_through
 from sash.runtime.packets import Cargo, Packet
 from sash.scalar.failures import Failures
 from sash.schema import SECOND
@@ -97,6 +97,10 @@ class Watch:
         spans = {name: span for name, span in self._spans.items() if name in begins}
         seconds = {name: (last - (begins[name] or first)) / SECOND for name, (first, last) in spans.items()}
         return observed(self._observers.values(), seconds, self._metrics.operators(), self._shares, self._elapsed)
+
+    def shares(self) -> dict[str, float]:
+        """Of the rows that filters were given, how many they let through."""
+        return shares_let_through(self._metrics.operators())
 
     def counted(self) -> dict[str, Counts]:
         """What every operator has done, over all shards, for every second of the streams' time."""

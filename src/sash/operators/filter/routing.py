@@ -21,9 +21,9 @@ import numpy as np
 from sash.deltas import Delta
 from sash.operators.filter.kernels import SIGNS, fill_values, route_rows, sift
 from sash.operators.filter.operator import Equality, Filter
+from sash.operators.filter.spec import LOOKED_UP
 from sash.operators.operator import Operator
 
-LEAST = 8  # filters that are worth a look-up
 FEW = 64  # rows that are tested for all filters together: of more, most filters let one through
 MANY = 4  # filters for which that pays
 
@@ -86,7 +86,7 @@ def routings(readers: Iterable[tuple[Reader, Operator | None]]) -> tuple[list[Ro
     by the most usual one.
     """
     filters = [(reader, operator) for reader, operator in readers if isinstance(operator, Filter)]
-    if len(filters) < LEAST:
+    if len(filters) < LOOKED_UP:
         return [], set()
     usual = Counter(one.column for _, filter_ in filters for one in filter_.equalities)
     asked: dict[tuple[int, int, int], list[tuple[Reader, Equality, Filter]]] = {}
@@ -94,7 +94,7 @@ def routings(readers: Iterable[tuple[Reader, Operator | None]]) -> tuple[list[Ro
         if filter_.equalities:
             best = max(filter_.equalities, key=lambda one: (usual[one.column], one.column))
             asked.setdefault(best.column, []).append((reader, best, filter_))
-    many = {column: readers for column, readers in asked.items() if len(readers) >= LEAST}
+    many = {column: readers for column, readers in asked.items() if len(readers) >= LOOKED_UP}
     found = [
         Routing(column, [(reader, filter_.value_of(one)) for reader, one, filter_ in readers]) for column, readers in many.items()
     ]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.operators.all_rows import AllRows
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.spec import RowByRow
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from sash.operators.operator import Operator, OperatorContext
 
 FILTER = 250.0  # the price of a change
+LOOKED_UP = 8  # filters that ask for values of one column, and are so many that a row is looked up once for all
 A_RANGE, NOT_NULL, ANYTHING = 1 / 3, 0.9, 1 / 2  # shares of rows
 _COMPARISONS = ("less", "less_equal", "greater", "greater_equal")
 
@@ -30,6 +33,13 @@ class FilterSpec(RowByRow):
 
     def cost(self, inputs: Sequence[Edge], output: Edge) -> Cost:
         return Cost(inputs[0].changes * FILTER, 0.0)
+
+    @cached_property
+    def of_all_rows(self) -> AllRows:
+        from sash.operators.filter.conditions import parted
+
+        _, rest = parted(self.predicate)
+        return self.input.of_all_rows.where(self.predicate) if rest is None else super().of_all_rows
 
     def build(self, context: OperatorContext) -> Operator:
         from sash.operators.filter.operator import Filter

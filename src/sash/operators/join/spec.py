@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.operators.all_rows import AllRows
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate, equal_keys
+from sash.operators.filter.spec import FilterSpec
 from sash.operators.lookback import NO_LOOKBACK
+from sash.operators.project.spec import ProjectSpec
 from sash.operators.shared_join.spec import SharedJoinSpec, shared_join
 from sash.operators.spec import BinarySpec, Messages, Spec
 from sash.plan.patterns import Pattern
+from sash.plan.rules.conditions import conjunction
+from sash.scalar.nodes import Column, remap
 from sash.schema import FOREVER, Field, Schema
 
 if TYPE_CHECKING:
@@ -139,6 +144,35 @@ class LeavingJoinSpec(JoinSpec):
     @property
     def made_of(self) -> tuple[Spec, ...]:
         return (self.left, self.right)
+
+    @cached_property
+    def common(self) -> LeavingJoinSpec | None:
+        if self.shared is None:
+            return None
+        left, right = self._sides
+        if left.window is self.left and right.window is self.right:
+            return None
+        fields = left.window.schema.fields + right.window.schema.fields
+        left_keys = tuple(left.columns[key] for key in self.left_keys)
+        right_keys = tuple(right.columns[key] for key in self.right_keys)
+        names = tuple(field.name for field in fields)
+        return LeavingJoinSpec(left.window, right.window, left_keys, right_keys, tuple(range(len(fields))), names)
+
+    @property
+    def above_common(self) -> Spec:
+        assert self.common is not None
+        left, right = self._sides
+        width, fields = len(left.window.schema), self.common.schema.fields
+        shifted = {place: width + place for place in range(len(right.window.schema))}
+        conditions = [*left.conditions, *(remap(condition, shifted) for condition in right.conditions)]
+        chosen = FilterSpec(self.common, conjunction(conditions)) if conditions else self.common
+        columns = [*left.columns, *(shifted[column] for column in right.columns)]
+        wanted = tuple(Column(columns[one], fields[columns[one]].type, fields[columns[one]].name) for one in self.columns)
+        return ProjectSpec(chosen, wanted, self.names)
+
+    @property
+    def _sides(self) -> tuple[AllRows, AllRows]:
+        return self.left.of_all_rows, self.right.of_all_rows
 
     @cached_property
     def windows(self) -> tuple[int, int]:

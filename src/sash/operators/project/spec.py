@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.operators.all_rows import AllRows
 from sash.operators.cost import PASS, Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.spec import RowByRow, Spec
@@ -30,6 +31,12 @@ class ProjectSpec(RowByRow):
         shown = [self.expressions[column] for column in columns]
         below = tuple(expression.index for expression in shown if isinstance(expression, Column))
         return self.input.with_pairs_found_again(below, names) if len(below) == len(shown) else None
+
+    @cached_property
+    def of_all_rows(self) -> AllRows:
+        columns = [expression.index for expression in self.expressions if isinstance(expression, Column)]
+        is_choice = len(columns) == len(self.expressions)
+        return self.input.of_all_rows.choose(columns) if is_choice else super().of_all_rows
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         (rows,) = inputs

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sash.operators.all_rows import AllRows
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import TO_THE_FIRST_ROW, Lookback
@@ -47,6 +49,11 @@ class TimeWindowSpec(UnarySpec):
     @property
     def without_window(self) -> Spec:
         return self.input
+
+    @cached_property
+    def of_all_rows(self) -> AllRows:
+        below = self.input.of_all_rows
+        return replace(below, window=self if below.window is self.input else replace(self, input=below.window))
 
     def estimate(self, *inputs: Estimate) -> Estimate:
         (rows,) = inputs

@@ -50,6 +50,18 @@ def shared_fixture(item: pytest.Item) -> str | None:
     return next((name for name in (*SERVERS, *ours) if name in ours and name != shared_expiries_are_not_written_to.__name__), None)
 
 
+def turn(item: pytest.Item) -> tuple[int, int]:
+    """When a test begins: by its lane, and in it first with those that share most, which one process does one after the other."""
+    group = item.get_closest_marker("xdist_group")
+    shared = SERVERS.index(group.args[0]) if group is not None and group.args[0] in SERVERS else len(SERVERS) + (group is None)
+    return next(place for place, name in enumerate(LANES) if item.get_closest_marker(name) is not None), shared
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Groups begin in the order of their tests: xdist would begin with those of most tests, and end with the longest."""
+    config.option.loadscopereorder = False
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist looks who belongs together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test is marked with its lane. All that share something run in one process, one after the other, while the other process
@@ -58,7 +70,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(lane(item))
         if (shared := shared_fixture(item)) is not None:
             item.add_marker(pytest.mark.xdist_group(shared))
-    items.sort(key=lambda item: next(place for place, name in enumerate(LANES) if item.get_closest_marker(name) is not None))
+    items.sort(key=turn)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from test_layers import ORDER
 
 ROOT = Path(__file__).parent.parent

@@ -142,6 +142,16 @@ def test_times_and_decimals() -> None:
         assert read({"at": at, "day": days, "much": packed, "k": 1}, at={"name": name}, day={"name": "io.debezium.time.Date"}, much=scaled) == expected
 
 
+@pytest.mark.parametrize("column, kind", [("at", "io.debezium.time.MicroTime"), ("at", "io.debezium.time.Date"), ("day", "io.debezium.time.Timestamp"), ("day", "io.debezium.time.Year")])
+def test_a_number_of_another_meaning_is_no_time(column: str, kind: str) -> None:
+    """It is not taken for microseconds, or days, because nobody has heard of it."""
+    reader = Envelopes(StreamSpec("t", schema(("at", TIMESTAMP), ("day", DATE), ("k", BIGINT)), is_table=True), (2,))
+    fields = [{"field": name, "type": "int64", **({"name": kind} if name == column else {})} for name in ("at", "day", "k")]
+    value = {"schema": {"fields": [{"field": "after", "fields": fields}]}, "payload": envelope("c", None, {"at": 3, "day": 3, "k": 1})}
+    events, dead = reader.events([message(value)])
+    assert not events and f'column "{column}": 3 is no' in str(dead.column("reason")[0])
+
+
 ROUNDS: list[list[Any]] = [
     [envelope("r", None, {"code": "a", "rate": 1.5}), envelope("r", None, {"code": "b", "rate": 2})],
     [envelope("u", None, {"code": "a", "rate": 3}), wrapped(envelope("d", {"code": "b", "rate": 2})), envelope("u", None, {"code": "a", "rate": 4})],

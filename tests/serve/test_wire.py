@@ -161,6 +161,12 @@ def test_copies_of_odd_texts() -> None:
     assert _bodies(b"".join(lines)) == [b"tab\there,1\n", b",\n", b'"say ""hi""",3\n', b'"",4\n']
 
 
+@pytest.mark.parametrize("options", [{"HEADER": "match"}, {"HEADER": "perhaps"}, {"FORMAT": "xml"}, {"LINES": "1"}])
+def test_what_a_copy_does_not_know_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(WireError):
+        CopyFormat.of(options)
+
+
 def _bodies(messages: bytes) -> list[bytes]:
     found = []
     while messages:

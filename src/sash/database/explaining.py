@@ -110,7 +110,8 @@ class Explaining(Declarations):
                     "materialized": pa.array([view.is_materialized for view in views], pa.bool_()),
                 }
             )
-        found = [s for s in self.catalog.streams.values() if s.is_table == (kind == "TABLES")]
+        are_tables = {"STREAMS": False, "TABLES": True}[kind]
+        found = [s for s in self.catalog.streams.values() if s.is_table == are_tables]
         return pa.table({"name": [s.name for s in found], "columns": [str(s.schema) for s in found]})
 
     def _describe(self, name: str) -> pa.Table:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sash.database.tables import TableRows, whole_rows
 from sash.errors import SashError, SourceWarning, choices, needing, warn
-from sash.plan.streams import KEYED, VERSIONED, StreamSpec
+from sash.plan.streams import KEYED, POLLED, VERSIONED, StreamSpec
 from sash.schema import SECOND
 from sash.sources.change_files import read_files
 from sash.sources.databases import is_mysql
@@ -192,11 +192,13 @@ class VersionedTable:
         self._position = None
 
 
+FOLLOWERS: dict[str, Callable[[StreamSpec, Path], Follower]] = {
+    POLLED: lambda spec, base: PolledTable(spec), KEYED: ChangeFeed, VERSIONED: VersionedTable,
+}  # fmt: skip
+
+
 def make_follower(spec: StreamSpec, base: Path) -> Follower:
-    form = (spec.option("format") or "").lower()
-    if form == KEYED:
-        return ChangeFeed(spec, base)
-    return VersionedTable(spec, base) if form == VERSIONED else PolledTable(spec)
+    return FOLLOWERS[(spec.option("format") or "").lower()](spec, base)
 
 
 def _check_options(spec: StreamSpec, known: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 import pyarrow as pa
 
@@ -132,6 +132,8 @@ class StatementExecutor(Explaining):
             if statement.query.is_approximate:
                 return self._approximate(statement.query)
             return self._answer(self.questions.bound(statement.query, self.catalog))
+        else:
+            assert_never(statement)
         return None
 
     def _define(self, statement: Definition) -> None:

@@ -8,9 +8,10 @@ from functools import cached_property
 
 from sash.schema import Schema
 
+POLLED = "jdbc"
 KEYED = "debezium"
 VERSIONED = "delta"
-FOLLOWED = ("jdbc", KEYED, VERSIONED)  # formats of tables that follow something outside
+FOLLOWED = (POLLED, KEYED, VERSIONED)  # formats of tables that follow something outside
 
 
 class Stamp(Enum):

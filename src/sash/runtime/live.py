@@ -195,6 +195,7 @@ class LiveView:
             index = bag.index(access.shape)
             assert isinstance(index, TreeIndex)
             return bag.at(index.between(access.ranks(index, self._interner, int(-ahead[1].clip(max=0).sum()))))
+        assert access is None, f"rows are not looked for by {type(access).__name__} here"
         key = wanted.key(bag.key_columns)
         return bag.rows() if key is None else bag.find(key.lanes(self._interner))
 

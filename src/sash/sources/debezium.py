@@ -34,9 +34,11 @@ from sash.sources.result import Letter, dead_batch
 
 JSON, AVRO = "json", "avro"  # encodings
 EPOCH = date(1970, 1, 1)
-PER_UNIT = {
-    "io.debezium.time.Timestamp": 1_000, "io.debezium.time.MicroTimestamp": 1, "org.apache.kafka.connect.data.Timestamp": 1_000,
+PER_UNIT = {  # microseconds; without a schema nothing is said, and they are microseconds
+    "": 1, "io.debezium.time.MicroTimestamp": 1,
+    "io.debezium.time.Timestamp": 1_000, "org.apache.kafka.connect.data.Timestamp": 1_000,
 }  # fmt: skip
+DAYS = {"": 1, "io.debezium.time.Date": 1, "org.apache.kafka.connect.data.Date": 1}
 NANOSECONDS = "io.debezium.time.NanoTimestamp"
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 PRESENT, GONE, TRUNCATED = ("c", "r", "u"), "d", "t"
@@ -169,13 +171,14 @@ def _value(value: Any, type_: Type, told: Mapping[str, Any], name: str) -> Any:
     """A value of JSON as one of Python."""
     if value is None or isinstance(value, bool):
         return value
-    semantic = told.get("name", "")
+    name_of_type = told.get("name")
+    semantic = "" if name_of_type is None else name_of_type
     try:
         if type_.kind is Kind.TIMESTAMP and isinstance(value, int):
-            micros = value // 1_000 if semantic == NANOSECONDS else value * PER_UNIT.get(semantic, 1)
+            micros = value // 1_000 if semantic == NANOSECONDS else value * PER_UNIT[semantic]
             return pa.scalar(micros, pa.timestamp("us")).as_py()
         if type_.kind is Kind.DATE and isinstance(value, int):
-            return EPOCH + timedelta(days=value)
+            return EPOCH + timedelta(days=value * DAYS[semantic])
         if type_.kind is Kind.DECIMAL and isinstance(value, str):
             return _decimal(value, told) if semantic == DECIMAL else Decimal(value)
     except (ValueError, ArithmeticError, KeyError, TypeError):

@@ -25,7 +25,10 @@ LEAST, GREATEST = -(2**63), 2**63 - 1
 NOTHING = (1, 0)  # an empty range
 _TESTS = {"equal": kernel.INSIDE, "not_equal": kernel.OUTSIDE, "is_null": kernel.IS_NULL, "is_not_null": kernel.IS_NOT_NULL}
 _RANGES = ("less", "less_equal", "greater", "greater_equal", "between")
-_TURNED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+_TURNED = {
+    "equal": "equal", "not_equal": "not_equal",
+    "less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal",
+}  # fmt: skip
 
 
 def parted(predicate: Expression) -> tuple[list[Call], Expression | None]:
@@ -97,7 +100,7 @@ def _on_a_column(condition: Expression) -> Call | None:
     first, *others = condition.arguments
     if isinstance(first, Literal) and len(others) == 1:
         first, others = others[0], [first]
-        condition = Call(_TURNED.get(condition.function, condition.function), (first, *others), condition.type)
+        condition = Call(_TURNED[condition.function], (first, *others), condition.type)
     is_plain = isinstance(first, Column) and first.type.lanes == 1
     are_constants = all(isinstance(o, Literal) and o.value is not None and o.type == first.type for o in others)
     is_ordered_text = first.type.is_interned and condition.function in _RANGES
@@ -107,7 +110,7 @@ def _on_a_column(condition: Expression) -> Call | None:
 def _line(condition: Call, layout: Layout, interner: Interner) -> list[int]:
     column, *others = condition.arguments
     assert isinstance(column, Column)
-    test = _TESTS.get(condition.function, kernel.INSIDE)
+    test = kernel.INSIDE if condition.function in _RANGES else _TESTS[condition.function]
     place = [layout.lanes[column.index], *layout.mask(column.index), int(column.type.kind is Kind.DOUBLE)]
     ranks = [_rank(other, interner) for other in others if isinstance(other, Literal)]
     return [test, *place, *(_range(condition.function, ranks) if ranks else NOTHING)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sash.errors import choices
 from sash.serve.postgres.answers import column_types
 from sash.serve.postgres.failures import WireError
 from sash.serve.postgres.few_rows import few_rows
@@ -41,9 +42,12 @@ class CopyFormat:
         if kind not in ("TEXT", "CSV", "BINARY"):
             raise WireError("22023", f"unknown format of COPY: {kind}", "formats are: TEXT, CSV, BINARY")
         is_csv = kind == "CSV"
+        header = options.get("HEADER", "FALSE").upper()
+        if header not in _WORDS:
+            raise WireError("22023", f"HEADER is {choices(_WORDS)}, not {header}")
         found = cls(
             kind == "BINARY", is_csv, options.get("DELIMITER", "," if is_csv else "\t"),
-            options.get("NULL", "" if is_csv else "\\N"), _WORDS.get(options.get("HEADER", "FALSE").upper(), True),
+            options.get("NULL", "" if is_csv else "\\N"), _WORDS[header],
             options.get("QUOTE", '"'),
         )
         if len(found.delimiter) != 1 or len(found.quote) != 1 or found.delimiter in "\r\n\\" or found.delimiter == found.quote:

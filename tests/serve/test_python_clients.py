@@ -67,6 +67,7 @@ def test_any_of_an_array(connection: psycopg.Connection, form: str, prepare: boo
     for values in (["a", "it's"], ["b", None], [], ['{"}', "a,b"]):
         found = connection.execute(f"SELECT k FROM totals WHERE k = ANY({form}) ORDER BY k", (values,), prepare=prepare).fetchall()
         assert found == [(k,) for k in ("a", "b", "it's") if k in values]
+    assert connection.execute("SELECT k FROM totals WHERE n = ANY('{2,3}')").fetchall() == [("a",)]
     assert connection.execute("SELECT k FROM totals WHERE n = ANY(%s::int8[])", ("{2,3}",), prepare=prepare).fetchall() == [("a",)]
 
 

@@ -114,6 +114,7 @@ def test_texts_and_names_of_postgres_stay_what_they_are(text: str) -> None:
     ("SELECT x::float8, CAST(y AS int8) AS float8 FROM v", "SELECT x::DOUBLE, CAST(y AS BIGINT) AS float8 FROM v"),
     ("SELECT /* ' */ E'a\\n''' FROM v WHERE k ~ 'x'", "SELECT 'a\n\\'' FROM v WHERE k  RLIKE  'x'"),
     ("SELECT x::numeric, CAST(x AS decimal), x::numeric(9, 1) FROM v", "SELECT x::DECIMAL(38, 18), CAST(x AS DECIMAL(38, 18)), x::numeric(9, 1) FROM v"),
+    ("SELECT k = ANY( '{a,\"b,c\",NULL}' ), '{1}'::int8[], ANY(k) FROM v", "SELECT k = ANY( ARRAY('a', 'b,c', NULL) ), ARRAY('1')::BIGINT[], ANY(k) FROM v"),
     ("SELECT k FROM s [RANGE 5 MINUTES]", "SELECT k FROM s [RANGE 5 MINUTES]"), ("SELECT $$it's$$", "SELECT 'it\\'s'"),
 ])  # fmt: skip
 def test_spelling(theirs: str, ours: str) -> None:

@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sash.errors import SashError, SqlError
 from sash.serve.postgres.failures import WireError, code_of, not_supported
 from sash.serve.postgres.lexer import STRINGS, Statement
+from sash.serve.postgres.parameters import value_of
 from sash.serve.postgres.wire_types import ARRAYS, TEXT
 from sash.sql.literals import literal, string
 from sash.sql.syntax.text_positions import quoted
@@ -34,6 +35,7 @@ _REFUSED = {
     TokenType.BIT_STRING: "texts of bits", TokenType.HEX_STRING: "texts of bytes",
     TokenType.UNICODE_STRING: "texts that begin with U&",
 }
+_ANY = ("ANY", "SOME", "ALL")
 _HOLE = re.compile("\0([0-9]+)\0")  # no text of a client may hold the character 0
 
 
@@ -52,6 +54,10 @@ class Translated:
             at = max(0, bisect_right(self.begins, error.start) - 1)
             position = self.origins[at] + 1
         return WireError(code_of(error), error.message, error.hint, position)
+
+
+def _array(token: Token) -> str:
+    return literal(value_of(token.text.encode(), ARRAYS[TEXT], 0))
 
 
 def translate(statement: Statement, parameters: Sequence[Any] = ()) -> Translated:
@@ -96,7 +102,7 @@ def parameter_types(statement: Statement, given: Sequence[int]) -> tuple[int, ..
 
 def _array_parameters(tokens: Sequence[Token]) -> Iterator[int]:
     for word, opened, sign, number, closed in zip(*(tokens[start:] for start in range(5)), strict=False):
-        is_any = word.text.upper() in ("ANY", "SOME", "ALL") and opened.token_type is TokenType.L_PAREN
+        is_any = word.text.upper() in _ANY and opened.token_type is TokenType.L_PAREN
         if is_any and _is_parameter(sign, number) and closed.token_type is TokenType.R_PAREN:
             yield int(number.text)
     for sign, number, cast, _, bracket in zip(*(tokens[start:] for start in range(5)), strict=False):
@@ -147,7 +153,7 @@ class _Translation:
         if "\0" in token.text:  # an escape in a text may say so; it would be taken for a hole
             raise WireError("22021", "a text cannot hold the character 0", position=token.start + 1)
         if kind in STRINGS:
-            return string(token.text)
+            return _array(token) if self._is_array() else string(token.text)
         if kind is TokenType.IDENTIFIER:
             return quoted(token.text)
         if kind in _REFUSED:
@@ -182,6 +188,14 @@ class _Translation:
             return False
         is_in_cast = bool(self._casts) and self._casts[-1] and before.token_type is TokenType.ALIAS
         return before.token_type is TokenType.DCOLON or is_in_cast
+
+    def _is_array(self) -> bool:
+        """Whether a text is an array: x = ANY('{a,b}'), or '{1,2}'::int8[]."""
+        before = self._tokens[max(0, self._at - 3) : self._at - 1]
+        after = [token.token_type for token in self._tokens[self._at : self._at + 3]]
+        is_any = len(before) == 2 and before[0].text.upper() in _ANY and before[1].token_type is TokenType.L_PAREN
+        is_cast = after[:1] == [TokenType.DCOLON] and after[2:] == [TokenType.L_BRACKET]
+        return is_cast or (is_any and after[:1] == [TokenType.R_PAREN])
 
     def _is_our_schema(self, token: Token) -> bool:
         """Whether it names the only schema, or the database before it."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sash.database.embedded import EmbeddedDatabase
-from sash.operators.filter.routing import LEAST, Routing
+from sash.operators.filter.routing import Routing
+from sash.operators.filter.spec import LOOKED_UP
 from sash.runtime.node import Node
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k BIGINT, x STRING, d DOUBLE, v BIGINT) TIMESTAMP BY ts;"
@@ -57,7 +58,7 @@ def test_only_those_are_run_that_want_a_row() -> None:
 
 
 def test_few_filters_look_at_all_rows() -> None:
-    db = database(*(f"k = {key}" for key in range(LEAST - 1)))
+    db = database(*(f"k = {key}" for key in range(LOOKED_UP - 1)))
     db.push("s", rows(0, 50))
     assert not routings(db)
 

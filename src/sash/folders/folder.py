@@ -27,6 +27,7 @@ from sash.folders.object_stores import object_store
 
 PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")  # the name of a file that is being written
 OLD = 3600  # seconds after which nobody is writing it any more
+LARGE = 1 << 20  # bytes of a file whose memory comes from the system
 
 _lasting: set[str] = set()  # folders that this process knows to be on the disk
 
@@ -145,6 +146,8 @@ class Folder:
         """The contents, or None when there is no such file."""
         system, path = self._at(name)
         try:
+            if isinstance(system, fs.LocalFileSystem):
+                return _read_here(path)
             with system.open_input_file(path) as file:
                 return file.read_buffer()
         except FileNotFoundError:
@@ -202,6 +205,18 @@ class Folder:
         system, path = self._where
         with suppress(FileNotFoundError):
             system.delete_dir(path)
+
+
+def _read_here(path: str) -> pa.Buffer:
+    """A file on a disk of this machine. Memory for a large one comes from the system, and goes back to it: Arrow's own pool takes
+    longer to touch a first gigabyte than it takes to read it, and a state of that size is made again by a process that is new."""
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        buffer = pa.allocate_buffer(size, memory_pool=pa.system_memory_pool() if size >= LARGE else None)
+        view, done = memoryview(buffer), 0
+        while done < size and (read := file.readinto(view[done:])):
+            done += read
+    return buffer.slice(0, done)
 
 
 def _check_name(name: str) -> None:

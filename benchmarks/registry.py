@@ -41,6 +41,7 @@ BENCHMARKS = (
     Benchmark("slides", "benchmarks.slides", "the engine against a bare loop over windows of growing slides", in_suite=True),
     Benchmark("graph", "benchmarks.graph", "schedules and time on demand: the experiments of the query graph's paper"),
     Benchmark("batches", "benchmarks.batches", "small batches on Spark against an empty pipeline", in_suite=True),
+    Benchmark("kafka", "benchmarks.kafka", "a job through Kafka against a plain job of Spark's that writes as many rows"),
     Benchmark("peers", "benchmarks.comparing", "Sash on Spark beside Spark's own streams and other systems (see --peers)"),
 )
 

@@ -76,6 +76,9 @@ def test_views_are_looked_up_by_their_key_where_they_are_a_part_of_a_question(db
     sql = "SELECT name, v FROM sums JOIN t USING (k) WHERE k = 7"
     assert db.query(sql).to_pylist() == [{"name": "seven", "v": 755.25}]
     assert looked_at(db, sql) == {"sums": 1}
+    assert str(db.explain(sql)).splitlines()[-1] == "the row of sums by its key (k)"
+    assert str(db.explain("SELECT v FROM sums WHERE k = 7")).splitlines()[-1] == "the row of sums by its key (k)"
+    assert str(db.explain("SELECT v FROM sums WHERE k > 7")).splitlines()[-1] == "all rows of sums: it has no index"
 
 
 def test_a_table_may_be_called_as_a_relation_would_be(db: Database) -> None:

@@ -73,6 +73,13 @@ def test_answers_and_definitions(session: Session) -> None:
     assert "a  2      5" in screen and "done" in screen and "more" in screen
 
 
+def test_a_plan_is_shown_as_it_is_drawn(session: Session) -> None:
+    """Its lines begin with blanks, and some are empty."""
+    lines = said(session, "EXPLAIN SELECT n FROM totals WHERE k = 'a'").lines
+    assert any(line.startswith("   └─ ") for line in lines) and not any(line.startswith("'") for line in lines) and "" in lines
+    assert lines[-1] == "the row of totals by its key (k)"
+
+
 def test_what_there_is(session: Session) -> None:
     screen = said(session, "\\d")
     assert "stream" in screen and "names" in screen and "k STRING, n BIGINT, total BIGINT" in screen

@@ -9,7 +9,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from sash.database.declarations import Declarations
-from sash.database.indexes import indexes_table
+from sash.database.indexes import Access, indexes_table
 from sash.errors import SashError, as_text
 from sash.plan.explain import explain_patterns
 from sash.plan.nodes import Plan, scans
@@ -79,11 +79,23 @@ class Explaining(Declarations):
     def _access_text(self, question: Question) -> str:
         selection = self.questions.selection(question)
         if selection is not None:
-            return self.questions.access(selection, self.catalog).text
+            return self._told(selection.view, self.questions.access(selection, self.catalog))
         narrow = self.questions.narrowed(question, self.catalog) if question.views else None
         if narrow is not None:
-            return narrow.text
+            found = [(narrow.rows[name], access) for name, access in narrow.accesses.items()]
+            return "\n".join(access.text if rows.matching else self._told(rows.view, access) for rows, access in found)
         return f"all rows of {', '.join(question.windows)}: it is kept for its indexes" if question.windows else ""
+
+    def _told(self, view: str, access: Access) -> str:
+        """How rows of a view are found: where no index serves, perhaps by the columns that tell them apart."""
+        kept = self.catalog.kept_view(view)
+        if access.wanted.access is not None or kept is None:
+            return access.text
+        key = choose(kept.plan, 1, self.expiry, self.statistics).placed(1, self.expiry)[0].key_columns
+        names = kept.plan.schema.names
+        if not key or key == len(names) or access.wanted.key(key) is None:
+            return access.text
+        return f"the row of {view} by its key ({', '.join(names[:key])})"
 
     def _question(self, query: ParsedQuery) -> Question | None:
         kept = self.materialized().values(), self.catalog.windows.values()

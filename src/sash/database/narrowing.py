@@ -104,10 +104,6 @@ class Narrowed:
             found[name], self.wanted[name] = read_rows(Read(rows.view, wanted)), wanted
         return found
 
-    @property
-    def text(self) -> str:
-        return "\n".join(access.text for access in self.accesses.values())
-
 
 @dataclass(frozen=True)
 class Chain:

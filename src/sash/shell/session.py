@@ -23,6 +23,8 @@ SIGNS = {1: "+", -1: "-", 0: "↻"}  # 0: forget all before
 
 _FOLLOW = re.compile(r"SUBSCRIBE\s+(?:`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"|(\w+))", re.IGNORECASE)
 
+_EXPLAIN = re.compile(r"EXPLAIN\b", re.IGNORECASE)
+
 
 class Quit(Exception):
     """Somebody has had enough."""
@@ -52,7 +54,7 @@ class Session:
             self.say("done")
         else:
             self.last = text
-            self._show(found)
+            self._explain(found) if _EXPLAIN.match(text) else self._show(found)
         if self.is_timed:
             self.say(f"{1000 * (time.perf_counter() - began):.1f} ms")
 
@@ -76,6 +78,12 @@ class Session:
 
     def _show(self, rows: Rows) -> None:
         self.say(rows.text(self.rows))
+
+    def _explain(self, rows: Rows) -> None:
+        """A plan, line by line as it is drawn."""
+        for row in rows:
+            for line in str(row["plan"]).splitlines() or [""]:
+                self.say(harmless(line))
 
     # Commands
 

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from sash.operators.cost import PASS
+from sash.operators.estimate import LEAST
 from sash.operators.filter.spec import FILTER, LOOKED_UP, selectivity
 from sash.operators.join.spec import JOIN_PAIR, JOIN_ROW
 from sash.operators.spec import PortSpec, Spec, parts
@@ -24,6 +24,8 @@ from sash.planner.cost import Costs
 from sash.planner.estimates import Estimates
 from sash.scalar.nodes import Call, Expression
 
+ASK, CHOOSE = 60.0, 600.0  # of a change above a common join: to ask it a condition, to copy it for one who wants it
+LONELY = 0.3  # what a row costs that meets nobody, of one that does
 CLEARLY = 0.8  # a common join begins where it costs less than that much of what it spares, and ends the other way round
 
 
@@ -158,19 +160,22 @@ def _reckon(here: Common, own: Own, join: Spec, seen: Seen) -> None:
     common, estimates = join.common, seen.costs.estimates
     assert common is not None
     here.prices[common] = _rows_and_pairs(common, seen.costs)
-    pairs, conditions, share = estimates.of(common).changes, 0, 1.0
-    for side, window in zip(join.made_of, common.made_of, strict=True):
-        rows, of_side = estimates.of(window), _share(side, window, seen)
-        share *= of_side
-        conditions += len(side.of_all_rows.conditions)
-        own.is_looked_up = own.is_looked_up or any(map(_asks_for_a_value, side.of_all_rows.conditions))
-        if not own.taps:
-            own.spares += rows.rate * (2 * JOIN_ROW * of_side + (FILTER if side.of_all_rows.conditions else 0.0))
-    asks = FILTER * pairs if conditions else 0.0
+    sides = list(zip(join.made_of, common.made_of, strict=True))
+    rates, shares = [estimates.of(window).rate for _, window in sides], [_share(*side, seen) for side in sides]
+    conditions = [side.of_all_rows.conditions for side, _ in sides]
+    partners, pairs = estimates.of(common).rate / max(LEAST, sum(rates)), estimates.of(common).changes
+    if not own.taps:
+        for rate, share, others, asked in zip(rates, shares, reversed(shares), conditions, strict=True):
+            is_looked_up = any(map(_asks_for_a_value, asked))
+            own.is_looked_up = own.is_looked_up or is_looked_up
+            own.spares += 2 * JOIN_ROW * rate * share * (LONELY + (1 - LONELY) * min(1.0, partners * others))
+            own.spares += FILTER * rate if asked and not is_looked_up else 0.0
+    share = prod(shares)
     if own.is_above:
         share = next((seen.shares[one.fingerprint] for one in parts(join.above_common) if seen.has_counted(one, common)), share)
+    asks = ASK * sum(map(len, conditions)) * pairs
     own.asks += asks
-    own.spares += share * pairs * (JOIN_PAIR - PASS) - asks
+    own.spares += share * pairs * (JOIN_PAIR - CHOOSE) - asks
 
 
 def _share(side: Spec, window: Spec, seen: Seen) -> float:

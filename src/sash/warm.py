@@ -74,6 +74,8 @@ QUERIES = (
     "SELECT x FROM a [RANGE 2 SECONDS] WHERE x > 0.25",
     "SELECT k, COUNT(*) AS n, AVG(v) AS s, MIN(v) AS lo FROM a [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k",
     "SELECT k, COUNT(*) AS n, MEDIAN(x) AS m, MIN(x) AS lo FROM a [RANGE 2 SECONDS] GROUP BY k",
+    "SELECT k, SUM(v) AS s FROM a [RANGE 2 SECONDS] GROUP BY k",
+    "SELECT k, COUNT(*) AS n, SUM(v) AS s, MAX(v) AS hi FROM a [RANGE 2 SECONDS] GROUP BY k",
 )
 OTHER_WAYS: tuple[ExpiryName, ...] = ("time-message", "piggyback", "input-triggered", "negative", "direct")  # to let rows leave
 MANY = 3_000  # rows of one push: kernels that nobody needs for a few

@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 from sash.deltas import Int64s
-from sash.kernels.bundles import Bundle, Letters, Line, Lines, opened
+from sash.kernels.bundles import Bundle, Letters, Line, Lines, Shapes, of_width, opened
 
 
 class Inner(NamedTuple):
@@ -93,3 +93,44 @@ def test_another_bundle_is_refused() -> None:
 def test_a_bundle_without_all_parts_is_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
         Bundle(Inner, np.zeros(1, np.int64))
+
+
+KNOWN: Shapes = {"table": (2, 3)}
+WIDE: Shapes = {"table": (None, 3)}
+open_known, open_wide, three = opened(Outer, KNOWN), opened(Outer, WIDE), of_width(3)
+
+
+@njit(_nrt=False)
+def look_at_known(record: Int64s, out: Int64s) -> None:
+    table = open_known(record).inner.table
+    out[0], out[1], out[2] = table.shape[0], table.shape[1], table[1, 2]
+
+
+@njit(_nrt=False)
+def look_at_wide(record: Int64s, lines: Int64s, out: Int64s) -> None:
+    table, told = open_wide(record).inner.table, three(lines)
+    out[0], out[1], out[2] = table.shape[0], table.shape[1], table[1, 2]
+    out[3], out[4] = told.shape[1], told[1, 0]
+    table[0, 0] = told[0, 0] = 77
+
+
+def test_arrays_of_known_shapes_are_seen_as_they_are() -> None:
+    (outer, _), out = made(), np.zeros(3, np.int64)
+    look_at_known(outer.record, out)
+    assert out.tolist() == [2, 3, 5]
+
+
+def test_an_array_of_known_width_is_still_the_array_itself() -> None:
+    lines, table, out = np.arange(6).reshape(2, 3), np.arange(12).reshape(4, 3), np.zeros(5, np.int64)
+    inner = Bundle(Inner, np.array([5]), table)
+    look_at_wide(Bundle(Outer, np.zeros(2, np.uint8), inner, np.array([1])).record, lines, out)
+    assert out.tolist() == [4, 3, 5, 3, 3] and table[0, 0] == lines[0, 0] == 77
+
+
+def test_shapes_fit_where_all_arrays_have_them() -> None:
+    outer, inner = made()
+    assert outer.fits(KNOWN) and outer.fits(WIDE) and inner.fits({"numbers": (2, None)})
+    inner.replace(table=np.zeros((3, 3), np.int64))
+    assert not outer.fits(KNOWN) and outer.fits(WIDE)
+    inner.replace(table=np.zeros((3, 4), np.int64))
+    assert not outer.fits(WIDE)

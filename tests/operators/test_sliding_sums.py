@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 import sash
+from sash.operators.group_by import sliding_sums
+from sash.operators.group_by.kernels.sliding_shapes import kernel_for, slide_one, slide_two
+from sash.operators.group_by.kernels.sliding_sums import slide_sums
 from sash.operators.group_by.spec import SlidingGroupBySpec
 from sash.operators.spec import Spec
 
@@ -17,6 +21,9 @@ VIEWS = {
     "by text": "SELECT k, COUNT(*) AS n, SUM(v) AS s, COUNT(w) AS c FROM s [RANGE 5 SECONDS] GROUP BY k",
     "by double and integer": "SELECT x, w, AVG(v) AS m FROM s [RANGE 2 SECONDS] GROUP BY x, w",
     "only a sum": "SELECT k, SUM(w) AS s FROM s [RANGE 1 SECOND] GROUP BY k",
+    "a sum and a count of its values": "SELECT x, SUM(v) AS s, COUNT(v) AS c FROM s [RANGE 2 SECONDS] GROUP BY x",
+    "a count and a sum": "SELECT k, COUNT(*) AS n, SUM(v) AS s FROM s [RANGE 2 SECONDS] GROUP BY k",
+    "a mean and a count": "SELECT w, AVG(v) AS m, COUNT(*) AS n FROM s [RANGE 3 SECONDS] GROUP BY w",
     "of one instant": "SELECT k, SUM(v) AS s, SUM(w) AS t FROM s [NOW] GROUP BY k",
     "extremes": "SELECT k, MIN(v) AS a, MAX(x) AS b, COUNT(*) AS n, SUM(w) AS s, MAX(v) AS c FROM s [RANGE 5 SECONDS] GROUP BY k",
     "extremes of doubles and times": "SELECT k, w, MIN(x) AS a, MAX(ts) AS b FROM s [RANGE 3 SECONDS] GROUP BY k, w",
@@ -52,6 +59,34 @@ def changes(sql: str, expiry: str, given: list[tuple[object, ...]], pieces: int)
 def test_the_same_changes_as_with_negative_rows(name: str, pieces: int) -> None:
     given = rows(pieces, 240)
     assert changes(VIEWS[name], "auto", given, pieces) == changes(VIEWS[name], "negative", given, 1)
+
+
+KNOWN = {
+    "only a sum": slide_one, "a count and a sum": slide_two, "a sum and a count of its values": slide_two, "a mean and a count": slide_two,
+    "by text": slide_sums, "of one instant": slide_sums, "by double and integer": slide_sums, "extremes": slide_sums,
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_kernel_that_knows_most_of_the_groups_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And none that knows another shape than they have."""
+    taken: list[Callable[..., int]] = []
+
+    def spy(*facts: Any) -> Callable[..., int]:
+        taken.append(kernel_for(*facts))
+        return taken[-1]
+
+    monkeypatch.setattr(sliding_sums, "kernel_for", spy)
+    changes(VIEWS[name], "auto", rows(1, 20), 2)
+    assert taken == [KNOWN[name]]
+
+
+@pytest.mark.parametrize("name", [name for name, kernel in KNOWN.items() if kernel is not slide_sums])
+def test_what_a_kernel_knows_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = rows(5, 400)
+    known = changes(VIEWS[name], "auto", given, 9)
+    monkeypatch.setattr(sliding_sums, "kernel_for", lambda *_: slide_sums)
+    assert known == changes(VIEWS[name], "auto", given, 9)
 
 
 def test_one_instant_with_more_rows_than_room_is_made_for() -> None:

@@ -13,7 +13,7 @@ A bundle keeps its parts alive, so a kernel never sees memory that is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -31,6 +32,11 @@ Letters = Annotated[npt.NDArray[np.uint8], "uint8", 1]  # bytes
 ADDRESS, LENGTH, WIDTH, PARTS = 0, 1, 2, 3  # of a line of a record
 
 _WORD = ir.IntType(64)
+
+# Length and width of arrays, by the names of fields, None where it is not known. An array of which both are known is one that
+# kernels only read: they get a copy of their own, which nothing else can write to, so that its numbers may stay in registers.
+Shapes = Mapping[str, tuple[int | None, int | None]]
+NOTHING_KNOWN: Shapes = {}
 
 
 class Changes(NamedTuple):
@@ -66,6 +72,13 @@ class Bundle:
             self._parts[name] = part
             self.record[names.index(name)] = self._place(name)
 
+    def fits(self, shapes: Shapes) -> bool:
+        """Whether the arrays of such names, here and in bundles that are part of this one, have these shapes."""
+        return all(
+            part.fits(shapes) if isinstance(part, Bundle) else _is_of(part, shapes.get(name, (None, None)))
+            for name, part in self._parts.items()
+        )
+
     def _place(self, name: str) -> tuple[int, int, int]:
         part, (kind, dimensions) = self._parts[name], _fields(self._kind)[name]
         if isinstance(part, Bundle):
@@ -76,17 +89,37 @@ class Bundle:
         return part.ctypes.data, len(part), part.shape[-1]
 
 
-def opened(bundle: type[tuple[Any, ...]]) -> Any:
-    """The function by which kernels make a bundle of its record."""
+def opened(bundle: type[tuple[Any, ...]], shapes: Shapes = NOTHING_KNOWN) -> Any:
+    """The function by which kernels make a bundle of its record; the caller has seen that it `fits` the shapes."""
 
     @intrinsic
     def open_record(typing: Any, record: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return _built(bundle, context, builder, context.make_array(record)(context, builder, arguments[0]).data)
+            data = context.make_array(record)(context, builder, arguments[0]).data
+            return _built(bundle, context, builder, data, shapes)
 
         return _type_of(bundle)(record), generate
 
     return open_record
+
+
+def of_width(width: int) -> Any:
+    """The function by which kernels are told how many numbers a line of an array has, which the caller knows."""
+
+    @intrinsic
+    def tell_width(typing: Any, lines: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            given = context.make_array(lines)(context, builder, arguments[0])
+            length = builder.extract_value(given.shape, 0)
+            return _array_at(lines, context, builder, given.data, [length, _WORD(width)])
+
+        return lines(lines), generate
+
+    return tell_width
+
+
+def _is_of(array: npt.NDArray[Any], known: tuple[int | None, int | None]) -> bool:
+    return all(size in (None, found) for size, found in zip(known, (len(array), array.shape[-1]), strict=True))
 
 
 @cache
@@ -105,20 +138,36 @@ def _array(kind: str, dimensions: int) -> Any:
     return types.Array(getattr(types, kind), dimensions, "C")
 
 
-def _built(bundle: type[tuple[Any, ...]], context: Any, builder: Any, record: Any) -> Any:
+def _built(bundle: type[tuple[Any, ...]], context: Any, builder: Any, record: Any, shapes: Shapes) -> Any:
     """The value of a bundle, by a pointer to its record."""
-    return context.make_tuple(builder, _type_of(bundle), list(_parts(bundle, context, builder, record)))
+    return context.make_tuple(builder, _type_of(bundle), list(_parts(bundle, context, builder, record, shapes)))
 
 
-def _parts(bundle: type[tuple[Any, ...]], context: Any, builder: Any, record: Any) -> Iterator[Any]:
-    for number, (kind, dimensions) in enumerate(_fields(bundle).values()):
+def _parts(bundle: type[tuple[Any, ...]], context: Any, builder: Any, record: Any, shapes: Shapes) -> Iterator[Any]:
+    for number, (name, (kind, dimensions)) in enumerate(_fields(bundle).items()):
         words = [builder.load(builder.gep(record, [_WORD(number * PARTS + part)])) for part in range(PARTS)]
         if not dimensions:
-            yield _built(kind, context, builder, builder.inttoptr(words[ADDRESS], _WORD.as_pointer()))
+            yield _built(kind, context, builder, builder.inttoptr(words[ADDRESS], _WORD.as_pointer()), shapes)
             continue
-        array_type, size = _array(kind, dimensions), _WORD(np.dtype(kind).itemsize)
-        array = context.make_array(array_type)(context, builder)
+        array_type, (length, width) = _array(kind, dimensions), shapes.get(name, (None, None))
         data = builder.inttoptr(words[ADDRESS], context.get_data_type(array_type.dtype).as_pointer())
-        strides = [builder.mul(words[WIDTH], size), size][-dimensions:]
-        populate_array(array, data, words[LENGTH : LENGTH + dimensions], strides, size, None)
-        yield array._getvalue()
+        shape = [word if size is None else _WORD(size) for word, size in zip(words[LENGTH:], (length, width), strict=True)]
+        if length is not None and width is not None:
+            data = _copied(builder, data, length * width)
+        yield _array_at(array_type, context, builder, data, shape[:dimensions])
+
+
+def _copied(builder: Any, data: Any, count: int) -> Any:
+    """A copy of so few numbers on the stack of the kernel."""
+    copy = cgutils.alloca_once(builder, data.type.pointee, size=_WORD(max(1, count)))
+    for place in range(count):
+        builder.store(builder.load(builder.gep(data, [_WORD(place)])), builder.gep(copy, [_WORD(place)]))
+    return copy
+
+
+def _array_at(array_type: Any, context: Any, builder: Any, data: Any, shape: list[Any]) -> Any:
+    size = _WORD(array_type.dtype.bitwidth // 8)
+    array = context.make_array(array_type)(context, builder)
+    strides = [builder.mul(shape[-1], size), size][-len(shape):]
+    populate_array(array, data, shape, strides, size, None)
+    return array._getvalue()

@@ -14,7 +14,8 @@ import numpy as np
 
 from sash.deltas import Delta, Int64s
 from sash.kernels.bundles import Bundle
-from sash.operators.group_by.kernels.sliding_sums import CROWDED, SlidingGrouping, count_leaving, slide_sums
+from sash.operators.group_by.kernels.sliding_shapes import kernel_for
+from sash.operators.group_by.kernels.sliding_sums import CROWDED, SlidingGrouping, count_leaving
 from sash.operators.group_by.sliding_groups import SlidingGroups
 from sash.operators.group_by.tables import group_tables
 from sash.operators.net_changes import NetChanges
@@ -37,6 +38,7 @@ class SlidingSums(Operator):
         self._net = NetChanges(spec.layout, context.interner)
         self._bundle = Bundle(SlidingGrouping, tables.bundle(self.layout.width), self.groups.bundle)
         self._due = self.groups.first_to_leave
+        self._slide_rows = kernel_for(self._bundle, self.layout.width, self.groups.row_at)
         codes = string_lanes(self.layout)
         context.interner.hold(lambda: (self.groups.shown, codes))
 
@@ -75,7 +77,7 @@ class SlidingSums(Operator):
         came = len(delta.ts)
         groups, tags, crowded = self.groups, np.empty(came, np.int64), np.empty(len(out.ts) // 2, np.int64)
         groups.reserve(came)
-        count: int = slide_sums(
+        count = self._slide_rows(
             delta.rows, delta.ts, delta.expiry, delta.weight, now, groups.row_at, self._bundle.record, tags, out.rows, out.ts,
             out.weight, crowded,
         )

@@ -94,11 +94,19 @@ def slide_sums(
     `row_at` is where the shown row begins in a line. `tags` is room for those of all rows, `crowded` for where the instants of
     several groups begin in the output.
     """
-    sliding = open_sliding(record)
+    out = SignedChanges(out_rows, out_ts, out_weight)
+    return slide(open_sliding(record), rows, ts, expiry, weight, now, row_at, tags, out, crowded)
+
+
+@inlined
+def slide(
+    sliding: SlidingGrouping, rows: Int64s, ts: Int64s, expiry: Int64s, weight: Int64s, now: int, row_at: int, tags: Int64s,
+    out: SignedChanges, crowded: Int64s,
+) -> int:
+    """The same, of a grouping that is open. What the caller knows of its shape is known in here."""
     keys, feeds, sets = sliding.facts.keys, sliding.facts.feeds, sliding.facts.sets
     registers, ring, table, lines = sliding.state.registers, sliding.state.ring, sliding.state.table, sliding.state.lines
     tag_rows_by_key(rows, sliding.facts, tags)
-    out = SignedChanges(out_rows, out_ts, out_weight)
     head, tail, mask, i, n, crowds = registers[HEAD], registers[TAIL], len(ring) - 1, 0, 0, 0
     while True:
         moment = ring[head & mask, EXPIRY] if head < tail else FOREVER

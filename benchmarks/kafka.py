@@ -50,7 +50,7 @@ class Measured:
         return [self.rows / seconds for seconds, _ in runs]
 
 
-def run(options: Options) -> list[Report]:
+def run(options: Options) -> Iterator[Report]:
     rows, repeat = options.rows or (QUICK_ROWS if options.quick else ROWS), options.repeat or (2 if options.quick else 3)
     servers = _servers()
     with tempfile.TemporaryDirectory(prefix="sash-kafka-") as folder:
@@ -58,14 +58,16 @@ def run(options: Options) -> list[Report]:
         with servers.broker(Path(folder)) as broker:
             options.say("writing the topic")
             write_topic(broker, rows)
-            measured = list(_measured(servers.connector(), broker.address, rows, repeat, Path(folder) / "jobs", options))
-    lines = [
-        [one.job, f"{one.ratio(WALL):.2f}", f"{one.ratio(CPU):.2f}", span(one.speeds(one.sash)), span(one.speeds(one.plain)),
-         f"{one.changes:,}"] for one in measured
-    ]  # fmt: skip
-    title = f"Through Kafka: {rows:,} messages of JSON in {PARTITIONS} partitions, {repeat} runs each, in turns"
+            for one in _measured(servers.connector(), broker.address, rows, repeat, Path(folder) / "jobs", options):
+                yield _report(one, repeat)
+
+
+def _report(one: Measured, repeat: int) -> Report:
+    ratios = [f"{one.ratio(WALL):.2f}", f"{one.ratio(CPU):.2f}"]
+    line = [one.job, *ratios, span(one.speeds(one.sash)), span(one.speeds(one.plain)), f"{one.changes:,}"]
+    title = f"Through Kafka: {one.rows:,} messages of JSON in {PARTITIONS} partitions, {repeat} runs each, in turns"
     columns = ("job", "of plain Spark", "by processor time", "sash rows/s", "plain Spark rows/s", "changes")
-    return [Report(title, columns, lines, [{**asdict(one), "ratio": one.ratio(WALL)} for one in measured])]
+    return Report(title, columns, [line], [{**asdict(one), "ratio": one.ratio(WALL)}])
 
 
 def _servers() -> Any:

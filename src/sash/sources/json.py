@@ -54,7 +54,8 @@ def _read_whole(spec: StreamSpec, text: bytes) -> list[Values] | None:
 
 
 def _parsed(spec: StreamSpec, text: bytes) -> pa.Table | None:
-    if not _is_object_a_line(text) or not is_utf8(text) or b"NaN" in text or b"Inf" in text:
+    objects = _objects_a_line(text)
+    if objects is None or not is_utf8(text) or b"NaN" in text or b"Inf" in text:
         return None
     # Text for dates; for a second try, exact numbers.
     times = (pa.string(),) if options_of(spec).timestamp_format else (pa.string(), _wide(SECONDS))
@@ -67,24 +68,19 @@ def _parsed(spec: StreamSpec, text: bytes) -> pa.Table | None:
             table = _parse(text, schema)
         except pa.ArrowInvalid:
             continue
-        return table if len(table) == _starts(text) else None  # else two objects stand on a line, or one on two lines
+        return table if len(table) == objects else None  # else two objects stand on a line, or one on two lines
     return None
 
 
-def _is_object_a_line(text: bytes) -> bool:
-    """Whether every line, but for blank ones, begins and ends as an object does.
+def _objects_a_line(text: bytes) -> int | None:
+    """How many objects there are, if every line, but for blank ones, begins and ends as one does.
 
     No object goes on behind a "}" at the end of a line with a "{" on the next, so then it is enough to count the objects. Other
     things are not for pyarrow: a null in the place of an object ends the process.
     """
-    starts, lines = _starts(text), text.count(b"\n") + (not text.endswith(b"\n"))
-    stops = text.count(b"}\n") + text.count(b"}\r\n") + text.endswith(b"}")
-    return 0 < starts == stops and (lines == starts or len(_numbered(text)) == starts)
-
-
-def _starts(text: bytes) -> int:
-    """How many lines begin as an object does."""
-    return text.count(b"\n{") + text.startswith(b"{")
+    starts, lines = text.count(b"\n{") + text.startswith(b"{"), text.count(b"\n") + (not text.endswith(b"\n"))
+    stops = text.count(b"}\n") + (text.count(b"}\r\n") if b"\r" in text else 0) + text.endswith(b"}")
+    return starts if 0 < starts == stops and (lines == starts or len(_numbered(text)) == starts) else None
 
 
 def _parse(text: bytes, schema: pa.Schema) -> pa.Table:

@@ -18,7 +18,8 @@ MULTIPLES = (1, 1, 2, 4)
 KEYS = ("k", "k", "k", "x", "x, k")
 CALLS = (
     "COUNT(*) AS n", "COUNT(v) AS c", "SUM(v) AS s", "AVG(v) AS a", "MIN(v) AS l", "MAX(v) AS h", "MAX(ts) AS t", "SUM(v + 1) AS u",
-    "MIN(k) AS m", "ANY_VALUE(v) AS y",
+    "MIN(k) AS m", "ANY_VALUE(v) AS y", "SUM(v / 7e0) AS d", "AVG(v * 1e-9) AS e, SUM(v * 1e-9) AS f", "AVG(v / 3e0) AS g",
+    "SUM(CASE WHEN v > 2 THEN v * 1e200 WHEN v = 0 THEN 1e-250 ELSE -v / 3e0 END) AS w",
 )  # fmt: skip
 FILTERS = ("", "", "", " WHERE v > 1")
 ENDS = ("", "", "", " HAVING COUNT(*) > 1", " EMIT EVERY 4 SECONDS")

@@ -94,7 +94,7 @@ class GroupBySpec(UnarySpec):
         if not pays(width := slice_width(rows.without_slides[2])):
             return f"; not in slices: {duration_text(width)} is too short for one"
         keys = self.names[: len(self.keys)]
-        alone = [call for call in self.calls if not group_tables(GroupBySpec(rows, self.keys, (call,), (*keys, ""))).is_sliding]
+        alone = [call for call in self.calls if not group_tables(GroupBySpec(rows, self.keys, (call,), (*keys, ""))).is_sliced]
         return f"; not in slices: {', '.join(_call_text(call, rows) for call in alone)}" if alone else ""
 
     def _in_order(self, rows: Spec) -> Spec:
@@ -104,9 +104,10 @@ class GroupBySpec(UnarySpec):
         has_extremes = any(call.function.facts.kept is Kept.EXTREME for call in self.calls)
         if has_extremes and not rows.all_leave:
             return self
+        is_sliced = rows.without_slides is not None and pays(slice_width(rows.without_slides[2]))
+        if self.keys and is_sliced and group_tables(self).is_sliced:
+            return SlicedGroupBySpec(rows, self.keys, self.calls, self.names)
         if self.keys and group_tables(self).is_sliding:
-            if rows.without_slides is not None and pays(slice_width(rows.without_slides[2])):
-                return SlicedGroupBySpec(rows, self.keys, self.calls, self.names)
             grouped = Grouped(rows, self.keys, self.calls).over_all_columns()  # it keeps no rows: to drop columns is in vain
             return SlidingGroupBySpec(grouped.rows, grouped.keys, grouped.calls, self.names)
         return OrderedGroupBySpec(self.input, self.keys, self.calls, self.names, self.streams) if has_extremes else self

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 BITS = {Function.BIT_AND: words.BITS_AND, Function.BIT_OR: words.BITS_OR, Function.BIT_XOR: words.BITS_XOR}
 SLIDING = (words.COUNT, words.SUM_INTEGER, words.AVG_INTEGER, words.EXTREME)
+SLICED = (*SLIDING, words.SUM_DOUBLE, words.AVG_DOUBLE)
 Made = tuple[int, int, int, list[int]]  # the kind of a call, the cell it reads, its range or set, and what only its kind knows
 FINEST_FRACTION = 10**9  # the fraction of a percentile is taken to nine places, so that ranks are exact
 
@@ -64,11 +65,18 @@ class GroupTables:
     @property
     def is_sliding(self) -> bool:
         """Whether there are only counts, sums and averages of integers, and least and greatest numbers."""
-        feeds = np.isin(self.feeds[:, words.FEED_KIND], (words.FEED_COUNT, words.FEED_EXACT, words.FEED_VALUE)).all()
-        feeds &= (self.feeds[:, words.FEED_LANES] == 1).all() and (self.feeds[:, words.FEED_SET] < 0).all()
-        calls = np.isin(self.calls[:, words.CALL_KIND], SLIDING).all()
-        sets = (self.sets[:, words.SET_ORDER] != words.BY_STRING).all()
-        return bool(feeds and calls and sets)
+        return self._is_made_of((words.FEED_COUNT, words.FEED_EXACT, words.FEED_VALUE), SLIDING)
+
+    @property
+    def is_sliced(self) -> bool:
+        """The same, and sums and averages of doubles: whether parts of groups can be added up."""
+        return self._is_made_of((words.FEED_COUNT, words.FEED_EXACT, words.FEED_DOUBLE, words.FEED_VALUE), SLICED)
+
+    def _is_made_of(self, feeds: tuple[int, ...], calls: tuple[int, ...]) -> bool:
+        is_fed = np.isin(self.feeds[:, words.FEED_KIND], feeds).all()
+        is_fed &= (self.feeds[:, words.FEED_LANES] == 1).all() and (self.feeds[:, words.FEED_SET] < 0).all()
+        is_called = np.isin(self.calls[:, words.CALL_KIND], calls).all()
+        return bool(is_fed and is_called and (self.sets[:, words.SET_ORDER] != words.BY_STRING).all())
 
     @cached_property
     def text_calls(self) -> Int64s:

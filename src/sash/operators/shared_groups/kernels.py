@@ -18,9 +18,10 @@ from typing import NamedTuple
 from sash.deltas import Int64s
 from sash.kernels.bundles import Line, Lines, opened
 from sash.kernels.compiling import inlined, kernel
-from sash.kernels.exact_sum import add_192, add_exact, take_192
+from sash.kernels.exact_sum import LOAD, MOST_LOAD, NANS, add_192, add_double, add_exact, carry_limbs, take_192
 from sash.kernels.hashing import HALF
 from sash.kernels.prefetching import FAR, NEAR, prefetch
+from sash.operators.group_by.kernels.aggregates import double_of
 from sash.operators.group_by.kernels.groups import GroupFacts, tag_rows_by_key
 from sash.operators.group_by.kernels.sliding_extremes import FIRST, FIRST_VALUE
 from sash.operators.group_by.kernels.sliding_sums import (
@@ -33,10 +34,24 @@ from sash.operators.group_by.kernels.sliding_sums import (
     find_group,
     forget_group,
     renew_call,
+    show_value,
     touch,
 )
 from sash.operators.group_by.kernels.value_nodes import to_order
-from sash.operators.group_by.opcodes import FEED_COUNT, FEED_EXACT, FEED_VALUE, FIRST_CELL, LINK, ROWS, SHOWN
+from sash.operators.group_by.opcodes import (
+    AVG_DOUBLE,
+    CALL_CELL,
+    CALL_KIND,
+    CALL_PART,
+    FEED_DOUBLE,
+    FEED_EXACT,
+    FEED_VALUE,
+    FIRST_CELL,
+    LINK,
+    ROWS,
+    SHOWN,
+    SUM_DOUBLE,
+)
 from sash.schema import FOREVER
 
 # Registers beside those of a sliding window: parts below are linked, and the instant up to which all is done.
@@ -47,8 +62,10 @@ assert max(HEAD, TAIL, LIVE, USED, FREE) < LINKED
 GROUP, END, COUNT, SUMS = 0, 1, 2, 3
 # Of a feed of values: how many, the best; the first later part that is no worse, the next one that may be shown, the one before.
 VALUE, NO_WORSE, FOLLOWING, BEFORE = 1, 2, 3, 4
-# Of a feed: what it adds up, of which column (lane, mask, bit), in which order; where it lies in a part.
-KIND, LANE, MASK, BIT, ORDER, IS_MAX, AT, FEED_FIELDS = 0, 1, 2, 3, 4, 5, 6, 7
+# Of a feed of doubles: how many, what is counted apart, and the load (`exact_sum.py`), then the limbs.
+DOUBLE_LIMBS = LOAD + 1
+# Of a feed: what it adds up, of which column (lane, mask, bit), in which order; where it lies in a part; its limbs.
+KIND, LANE, MASK, BIT, ORDER, IS_MAX, AT, BASE, LENGTH, FEED_FIELDS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 # In a group's line, where others have what they show: the number of its newest part, from 1 on.
 NEWEST = SHOWN
 
@@ -59,8 +76,8 @@ LANES_AT, CHANGES_AT, CHANGES, NEXT_GIVEN, ARE_SEVERAL, GIVEN_FIELDS = 0, 1, 2, 
 # Of a step: the next row, the next instant of any tap; lanes, changes and lines of instants written; the tap without room.
 ROW, NEXT, LANES, WRITTEN, INSTANTS, TAP, WORK = 0, 1, 2, 3, 4, 5, 6
 ROW_AT, WIDTH, VALUES, SHAPE = 0, 1, 2, 3  # of a tap: where the row begins in its lines, its lanes, those of values
-# Of a feed of a tap: what it adds up, where it lies in a part, its first cell.
-TAP_KIND, TAP_AT, TAP_CELL, TAP_FIELDS = 0, 1, 2, 3
+# Of a feed of a tap: what it adds up, where it lies in a part, its first cell; where its limbs lie in a line, and how many.
+TAP_KIND, TAP_AT, TAP_CELL, TAP_LIMBS, TAP_LENGTH, TAP_FIELDS = 0, 1, 2, 3, 4, 5
 
 
 class Tap(NamedTuple):
@@ -68,6 +85,7 @@ class Tap(NamedTuple):
     feeds: Lines
     lines: Lines
     shape: Line
+    ranges: Lines  # of sums of doubles: where their limbs are in a line
 
 
 class Parts(NamedTuple):
@@ -176,6 +194,9 @@ def _add_value(value: int, weight: int, feed: int, feeds: Int64s, ring: Int64s, 
     kind, at = feeds[feed, KIND], feeds[feed, AT]
     if kind == FEED_EXACT:
         add_exact(ring, entry, at + 1, value, value >> 63, weight)
+    elif kind == FEED_DOUBLE:
+        first, base, length = at + DOUBLE_LIMBS, feeds[feed, BASE], feeds[feed, LENGTH]
+        add_double(ring, entry, at, first, base, length, value, weight)
     elif kind == FEED_VALUE:
         order, _ = to_order(feeds[feed, ORDER], feeds[feed, IS_MAX], value, 0)
         if ring[entry, at] == 0 or order < ring[entry, at + VALUE]:
@@ -317,7 +338,9 @@ def _add(ring: Int64s, number: int, parts: Parts, own: Tap, lines: Int64s) -> No
                 lines[group, cell + FIRST] = number + 1
         else:
             lines[group, cell] += ring[entry, at]
-            if kind != FEED_COUNT:
+            if kind == FEED_DOUBLE:
+                _add_limbs(1, ring, entry, feed, own.feeds, lines, group)
+            elif kind == FEED_EXACT:
                 add_192(lines, group, cell + 1, ring[entry, at + 1], ring[entry, at + 2], ring[entry, at + 3])
 
 
@@ -329,8 +352,24 @@ def _subtract(ring: Int64s, entry: int, feeds: Int64s, lines: Int64s) -> None:
         kind, at, cell = feeds[feed, TAP_KIND], feeds[feed, TAP_AT], feeds[feed, TAP_CELL]
         if kind != FEED_VALUE:
             lines[group, cell] -= ring[entry, at]
-            if kind != FEED_COUNT:
+            if kind == FEED_DOUBLE:
+                _add_limbs(-1, ring, entry, feed, feeds, lines, group)
+            elif kind == FEED_EXACT:
                 take_192(lines, group, cell + 1, ring[entry, at + 1], ring[entry, at + 2], ring[entry, at + 3])
+
+
+@inlined
+def _add_limbs(sign: int, ring: Int64s, entry: int, feed: int, feeds: Int64s, lines: Int64s, group: int) -> None:
+    """Add the sum of doubles of a part, or take it off. Each limb of a part is below 2^33 times its load and one."""
+    at, cell, first, length = feeds[feed, TAP_AT], feeds[feed, TAP_CELL], feeds[feed, TAP_LIMBS], feeds[feed, TAP_LENGTH]
+    for place in range(NANS, LOAD):
+        lines[group, cell + place] += sign * ring[entry, at + place]
+    if lines[group, cell + LOAD] + ring[entry, at + LOAD] >= MOST_LOAD:
+        carry_limbs(lines, group, first, length)
+        lines[group, cell + LOAD] = 0
+    for limb in range(length):
+        lines[group, first + limb] += sign * ring[entry, at + DOUBLE_LIMBS + limb]
+    lines[group, cell + LOAD] += ring[entry, at + LOAD] + 1
 
 
 @inlined
@@ -367,18 +406,33 @@ def _show_change(
     group: int, now: int, own: Tap, registers: Int64s, given: Given, lanes_at: int, changes_at: int, written: int
 ) -> int:
     """Take back the row that the group shows, write the one that it has now; the answer is how many changes are written then."""
-    lines, row_at, start = own.lines, own.shape[ROW_AT], written
+    lines, start = own.lines, written
     if lines[group, SHOWN]:
         written = _write(group, -1, now, own, given, lanes_at, changes_at, written)
     if lines[group, ROWS] == 0:
         return written
     is_other = lines[group, SHOWN] == 0
     for call in range(len(own.facts.calls)):
-        is_other |= renew_call(call, group, row_at, own.facts, registers, lines)
+        is_other |= _renew(call, group, own, registers)
     if not is_other:
         return start
     lines[group, SHOWN] = 1
     return _write(group, 1, now, own, given, lanes_at, changes_at, written)
+
+
+@inlined
+def _renew(call: int, group: int, own: Tap, registers: Int64s) -> bool:
+    """Bring the value of one aggregate in the shown row up to date; whether it changed."""
+    calls, lines, row_at = own.facts.calls, own.lines, own.shape[ROW_AT]
+    kind = calls[call, CALL_KIND]
+    if kind not in (SUM_DOUBLE, AVG_DOUBLE):
+        return renew_call(call, group, row_at, own.facts, registers, lines)
+    cell = calls[call, CALL_CELL]
+    count, value = lines[group, cell], 0
+    if count:
+        divisor = count if kind == AVG_DOUBLE else 0
+        value = double_of(lines, group, cell, own.ranges, calls[call, CALL_PART], own.facts.limbs, divisor)
+    return show_value(call, group, row_at, calls, lines, value, count == 0)
 
 
 @inlined
@@ -474,7 +528,7 @@ def fill_tap(tap: int, record: Int64s) -> None:
         group, touched = touched, lines[touched, LINK]
         lines[group, LINK] = 0
         for call in range(len(own.facts.calls)):
-            renew_call(call, group, own.shape[ROW_AT], own.facts, parts.registers, lines)
+            _renew(call, group, own, parts.registers)
         lines[group, SHOWN] = 1
 
 

@@ -78,6 +78,8 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
         return self._given
 
     def _slide(self, delta: Delta, now: int, found: dict[SlicedGroupBySpec, list[Delta]]) -> None:
+        if self._parts.widen(self._parts.layout.needed(delta.rows, delta.weight)):
+            self._read_layout()
         self._parts.reserve(len(delta.ts))
         tags, self._work[kernel.ROW] = self._parts.tags(delta.rows), 0
         while not kernel.slide_shared(
@@ -159,7 +161,10 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
         self._parts.go_on(past.reached)
         if not is_known or all(tap.window[0] < reach for tap in self._taps):
             self._use([*self._taps, *new])
+            before = self._parts.layout
             self._parts.recall(past)
+            if self._parts.layout is not before:
+                self._read_layout()
         if new:
             self._add(new)
 
@@ -186,9 +191,13 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
         before = self._parts.layout
         self._parts.use(feed for tap in taps for feed in TapLines.feeds(tap))
         if self._parts.layout is not before:
-            for number, lines in enumerate(self._taps.values()):
-                lines.read(self._parts.layout)
-                self._records[number] = lines.record
+            self._read_layout()
+
+    def _read_layout(self) -> None:
+        """Parts lie otherwise now."""
+        for number, lines in enumerate(self._taps.values()):
+            lines.read(self._parts.layout)
+            self._records[number] = lines.record
 
     def _add(self, new: Sequence[SlicedGroupBySpec]) -> None:
         """Let taps go on from what an earlier run left, or from the parts of slices that are here."""

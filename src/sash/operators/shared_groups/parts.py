@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from sash.operators.group_by.kernels.sliding_sums import HEAD, LIVE, TAIL
 from sash.operators.group_by.tables import key_tables
 from sash.operators.many_outputs import Past
 from sash.operators.shared_groups import kernels as kernel
-from sash.operators.shared_groups.feeds import PartFeed, PartLayout
+from sash.operators.shared_groups.feeds import PartFeed, PartLayout, Span
 from sash.operators.shared_groups.kernels import COUNT, END, GROUP, NEWEST, REACHED
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sash.operators.shared_groups.spec import SharedGroupsSpec
 
 FIRST_ROOM = 64
+SAVED_FIELDS = kernel.AT + 1  # of a feed; the spans of limbs are saved beside them
 FIRST_PART = 1 << 40  # numbers of parts begin here, so that there is room for older ones
 LONG_AGO = -(1 << 62)
 
@@ -34,7 +35,7 @@ LONG_AGO = -(1 << 62)
 class PastParts(Past):
     """Parts by the end of their slices: a row has the lanes of a key, then those of the part from its count on."""
 
-    feeds: tuple[PartFeed, ...]
+    layout: PartLayout
 
     def copy(self) -> PastParts:
         return replace(self, inputs=tuple(delta.copy() for delta in self.inputs))
@@ -52,7 +53,7 @@ class Parts:
             self.registers[[HEAD, TAIL, kernel.LINKED]], self.registers[REACHED] = FIRST_PART, LONG_AGO
         self._groups = scope.array("groups", (FIRST_ROOM, words.FIRST_CELL + self._key.width))
         self._table = scope.array("table", 2 * FIRST_ROOM)
-        self.layout = PartLayout.read(scope.array("feeds", (0, kernel.FEED_FIELDS)))
+        self.layout = PartLayout.read(scope.array("feeds", (0, SAVED_FIELDS)), scope.array("spans", (0, 2)))
         self._ring, self._newest = self._laid_out(FIRST_ROOM)
         shape = np.array([spec.width, self._key.values], np.int64)
         self.bundle = Bundle(
@@ -130,9 +131,20 @@ class Parts:
 
     def use(self, feeds: Iterable[PartFeed]) -> None:
         """Add up these from now on, and no others. Of those that are new there is nothing yet."""
-        layout = PartLayout(sorted(set(feeds)))
-        if layout.places.keys() == self.layout.places.keys():
-            return
+        layout = self.layout.with_feeds(feeds)
+        if layout.places.keys() != self.layout.places.keys():
+            self._lay_out(layout)
+
+    def widen(self, spans: Mapping[PartFeed, Span]) -> bool:
+        """Have limbs enough for these; whether there are more than before."""
+        layout = self.layout.widened(spans)
+        is_other = layout is not self.layout
+        if is_other:
+            self._lay_out(layout)
+        return is_other
+
+    def _lay_out(self, layout: PartLayout) -> None:
+        """Give parts the lanes of another layout."""
         old, held, numbers, newest = self.layout, self._live_parts(), self._numbers(), self._newest.copy()
         room = len(self._ring)
         self.layout = layout
@@ -146,9 +158,9 @@ class Parts:
         for place, feed in enumerate(layout.places):
             if feed in old.places:
                 self._newest[:, place] = newest[:, before.index(feed)]
-        self._scope.array("feeds", (0, kernel.FEED_FIELDS))
-        lines = self._scope.resize("feeds", len(layout.places))
-        lines[:] = layout.lines
+        self._scope.array("feeds", (0, SAVED_FIELDS))
+        self._scope.resize("feeds", len(layout.places))[:] = layout.lines[:, :SAVED_FIELDS]
+        self._scope.resize("spans", len(layout.places))[:] = layout.lines[:, SAVED_FIELDS:]
         self.bundle.replace(feeds=layout.lines, ring=self._ring, newest=self._newest)
 
     def _laid_out(self, room: int) -> tuple[Int64s, Int64s]:
@@ -164,11 +176,12 @@ class Parts:
         rows = np.column_stack([self._groups[parts[:, GROUP], words.FIRST_CELL :], parts[:, COUNT:]])
         count = len(parts)
         delta = Delta(np.ascontiguousarray(rows), parts[:, END].copy(), forever(count), once(count))
-        return PastParts((delta,), self.reached, tuple(self.layout.places))
+        return PastParts((delta,), self.reached, self.layout)
 
     def recall(self, past: PastParts) -> None:
         """Have all that somebody knows of slices: those that are here already may lack what feeds added up that came since."""
-        (delta,), theirs = past.inputs, PartLayout(past.feeds)
+        (delta,), theirs = past.inputs, past.layout
+        self.widen(theirs.spans)
         keys, values = delta.rows[:, : self._key.width], delta.rows[:, self._key.width - COUNT :]
         parts = np.zeros((len(delta), self.layout.width), np.int64)
         parts[:, COUNT], parts[:, END] = values[:, COUNT], delta.ts
@@ -198,7 +211,10 @@ class Parts:
         places = {part: place for place, part in enumerate(map(tuple, own[:, [END, GROUP]].tolist()))}
         found = [places[end, group] for end, group in parts[:, [END, GROUP]].tolist()]
         mine = own[found]
-        self._ring[self._numbers()[found] & (len(self._ring) - 1)] = np.where(mine == 0, parts, mine)
+        for feed, at in self.layout.places.items():
+            lanes = slice(at, at + self.layout.lanes(feed))
+            mine[:, lanes] = np.where(mine[:, at : at + 1] == 0, parts[:, lanes], mine[:, lanes])
+        self._ring[self._numbers()[found] & (len(self._ring) - 1)] = mine
 
     def _put_before(self, parts: Int64s) -> None:
         """Parts of slices before all that are here."""

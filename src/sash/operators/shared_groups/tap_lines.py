@@ -32,9 +32,11 @@ class TapLines:
         self._tables, self._scope = group_tables(tap.below_window), scope
         self.width, self.net = tap.layout.width, NetChanges(tap.layout, interner)
         self.is_new = not scope.has("lines")
-        self._lines = scope.array("lines", (FIRST_ROOM, self._tables.cells + self.width))
+        self._limbs_at = self._tables.cells + self.width
+        feeds, self._ranges = layout.tap_feeds(self._tables, self._limbs_at)
+        self._lines = scope.array("lines", (FIRST_ROOM, self._limbs_at + layout.limbs_of(self._tables)))
         shape = np.array([self._tables.cells, self.width, tap.layout.values], np.int64)
-        self._bundle = Bundle(kernel.Tap, self._tables.bundle(self.width), layout.tap_feeds(self._tables), self._lines, shape)
+        self._bundle = Bundle(kernel.Tap, self._tables.bundle(self.width), feeds, self._lines, shape, self._ranges)
 
     @staticmethod
     def feeds(tap: SlicedGroupBySpec) -> list[PartFeed]:
@@ -48,7 +50,7 @@ class TapLines:
     @property
     def shown(self) -> Int64s:
         """The rows that all groups show."""
-        return np.ascontiguousarray(self._lines[self._lines[:, SHOWN] != 0, self._tables.cells :])
+        return np.ascontiguousarray(self._lines[self._lines[:, SHOWN] != 0, self._tables.cells : self._limbs_at])
 
     def reserve(self, groups: int) -> None:
         """Have a line for all groups with a number below."""
@@ -57,8 +59,20 @@ class TapLines:
             self._bundle.replace(lines=self._lines)
 
     def read(self, layout: PartLayout) -> None:
-        """Parts have another layout from now on."""
-        self._bundle.replace(feeds=layout.tap_feeds(self._tables))
+        """Parts have another layout from now on, with all limbs that they had."""
+        feeds, ranges = layout.tap_feeds(self._tables, self._limbs_at)
+        if ranges.tolist() != self._ranges.tolist():
+            self._spread(ranges, layout.limbs_of(self._tables))
+        self._bundle.replace(feeds=feeds, lines=self._lines, ranges=ranges)
+
+    def _spread(self, ranges: Int64s, limbs: int) -> None:
+        """Lay lines out for more limbs."""
+        held, before, self._ranges = self._lines.copy(), self._ranges, ranges
+        self._scope.drop()
+        self._lines = self._scope.array("lines", (len(held), self._limbs_at + limbs))
+        self._lines[:, : self._limbs_at] = held[:, : self._limbs_at]
+        for (cell, base, length), (to, first, _) in zip(before.tolist(), ranges.tolist(), strict=True):
+            self._lines[:, to + base - first : to + base - first + length] = held[:, cell : cell + length]
 
     def drop(self) -> None:
         self._scope.drop()

@@ -97,7 +97,7 @@ def write_call(
         registers[OVERFLOWS] += int(is_null)
     elif kind in (SUM_DOUBLE, AVG_DOUBLE):
         divisor = count if kind == AVG_DOUBLE else 0
-        low = _double(cells, group, cell, ranges, calls[call, CALL_PART], limbs, divisor)
+        low = double_of(cells, group, cell, ranges, calls[call, CALL_PART], limbs, divisor)
     else:
         low, high, is_null = _other(call, group, calls, sets, ranges, cells, nodes, beside, limbs, spare)
     if is_null:
@@ -144,7 +144,7 @@ def _decimal(
 
 
 @kernel
-def _double(
+def double_of(
     cells: Int64s, group: int, cell: int, ranges: Int64s, part: int, limbs: Int64s, divisor: int
 ) -> int:
     """The bits of a sum of doubles, or of their average if the divisor is not 0. Zero is always the positive one."""

@@ -307,6 +307,12 @@ def renew_call(call: int, group: int, row_at: int, facts: GroupFacts, registers:
             value = shown_extreme(group, calls[call, CALL_PART], facts.sets, lines)
         elif not is_null:
             value = average_of_integers(lines, group, cell, facts.limbs)
+    return show_value(call, group, row_at, calls, lines, value, is_null)
+
+
+@inlined
+def show_value(call: int, group: int, row_at: int, calls: Int64s, lines: Int64s, value: int, is_null: bool) -> bool:
+    """Put the value of one aggregate into the shown row; whether it changed."""
     if is_null:
         value = 0
     lane, mask, bit = row_at + calls[call, CALL_LANE], row_at + calls[call, CALL_MASK], calls[call, CALL_BIT]

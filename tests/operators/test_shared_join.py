@@ -177,6 +177,23 @@ def test_metrics_of_taps_add_up() -> None:
     assert joins[0]["state_rows"] < joins[1]["state_rows"] <= the_join(db).kept
 
 
+def test_every_window_tells_when_its_rows_came_out_and_what_waited() -> None:
+    db = database(a=(150, 150), b=(400, 400))
+    db.schedule(join="mqt")
+    db.push("s", [(n / 2, n % 200, n) for n in range(5000)])
+    db.push("r", [(n / 2, n % 200, "x") for n in range(5000)])
+    joins = [one for one in db.metrics()["operators"] if one["operator"] == "LeavingJoin"]
+    assert len(joins) == 2
+    for one in joins:
+        response, buffers = one["response"], one["buffers"]
+        assert response["count"] == one["out"]["positive"] + one["out"]["negative"] > 0  # each row is counted, for its window
+        assert 0 < response["average"] <= response["maximum"]
+        assert response["p50"] <= response["p99"] <= 1.1 * response["maximum"]
+        assert buffers["join"] == one["state_rows"] > 0
+        assert buffers["input"] > 5000  # a push waited for turns
+        assert buffers["output"] > 0  # of what was found for the short window, the long one had it kept
+
+
 def test_a_schedule_is_chosen_and_told() -> None:
     db = database(a=(1, 1), b=(10, 10))
     db.schedule(join="swf")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sash.database.answer import Rows
+from sash.database.common_joins import moved
 from sash.database.replan import Replanner
 from sash.database.sinks_on_spark import SinksOnSpark
 from sash.errors import SashError
@@ -16,6 +17,7 @@ from sash.operators.spec import PortSpec, parts
 from sash.plan.nodes import Plan
 from sash.planner.choose import Choice
 from sash.planner.job import Job, View
+from sash.planner.join_sharing import Seen
 from sash.planner.placement import Expiry
 from sash.runtime.history_limit import parse_history
 from sash.spark.frame_streams import as_read
@@ -212,6 +214,9 @@ class ViewsOnSpark(SinksOnSpark):
 
         found = self._replanner.found(statistics, views, current, self._shards or 1)
         better = {View(view.name, *choice.placed(self._shards or 1, self.expiry)): choice for view, choice in found}
+        if not better:
+            running_so = {view.name: choice for view in views if (choice := current(view)) is not None}
+            better = moved(running_so, self._shards or 1, Seen(replace(statistics, operators={}), host.shares()))
         if better:
             host.steering.try_plans(better)
 

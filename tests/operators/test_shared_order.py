@@ -7,7 +7,7 @@ import random
 import pytest
 
 from sash.database.embedded import EmbeddedDatabase
-from sash.operators.shared_order.kernels import FEW_MOVES
+from sash.operators.shared_order.kernels.records import FEW_MOVES
 from sash.operators.shared_order.operator import SharedOrder
 from sash.testing import Oracle
 from sash.testing.comparing import assert_same

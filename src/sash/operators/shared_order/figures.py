@@ -11,7 +11,7 @@ from sash.deltas import Int64s
 from sash.interned import remembered
 from sash.operators.group_by.opcodes import CONTINUOUS, DISCRETE
 from sash.operators.group_by.tables import fraction_of
-from sash.operators.shared_order.kernels import COLUMN_FIELDS, COUNT_ROWS, COUNT_VALUES, FIGURE_FIELDS
+from sash.operators.shared_order.kernels.records import COLUMN_FIELDS, COUNT_ROWS, COUNT_VALUES, FIGURE_FIELDS
 from sash.plan.aggregates import AggregateCall, Function
 
 if TYPE_CHECKING:

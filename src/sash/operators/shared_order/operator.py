@@ -23,8 +23,9 @@ from sash.operators.group_by.kernels.registers import BEGUN, LAST, TOUCHED_GROUP
 from sash.operators.group_by.tables import value_tables
 from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import OperatorContext
-from sash.operators.shared_order import kernels as kernel
 from sash.operators.shared_order.figures import Figures
+from sash.operators.shared_order.kernels import records
+from sash.operators.shared_order.kernels import taps as kernel
 from sash.operators.shared_order.tap_rows import TapRows
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.lanes import string_lanes
@@ -48,12 +49,12 @@ class SharedOrder(ManyOutputs["RankedGroupBySpec"]):
         self._taps: dict[RankedGroupBySpec, TapRows] = {}
         self._new: list[RankedGroupBySpec] = []  # opened, and not run yet
         self._given: list[tuple[RankedGroupBySpec, Delta]] = []
-        self._fingers = np.zeros((0, kernel.FIRST_FINGER), np.int64)
-        self._work, self._widths = np.zeros(kernel.WORK, np.int64), np.zeros(0, np.int64)
-        self._changes, self._lanes = np.empty((0, kernel.CHANGE_FIELDS), np.int64), np.empty(0, np.int64)
-        figures, found = np.zeros((0, kernel.FIGURE_FIELDS), np.int64), np.zeros((0, kernel.FOUND_FIELDS), np.int64)
+        self._fingers = np.zeros((0, records.FIRST_FINGER), np.int64)
+        self._work, self._widths = np.zeros(records.WORK, np.int64), np.zeros(0, np.int64)
+        self._changes, self._lanes = np.empty((0, records.CHANGE_FIELDS), np.int64), np.empty(0, np.int64)
+        figures, found = np.zeros((0, records.FIGURE_FIELDS), np.int64), np.zeros((0, records.FOUND_FIELDS), np.int64)
         self._bundle = Bundle(
-            kernel.Order, self._tables.bundle(spec.layout.width), self.groups.bundle, context.interner.bundle, self._neighbours,
+            records.Order, self._tables.bundle(spec.layout.width), self.groups.bundle, context.interner.bundle, self._neighbours,
             figures, self._fingers, found, self._records(), self._work,
         )
         codes = string_lanes(spec.layout)
@@ -94,7 +95,7 @@ class SharedOrder(ManyOutputs["RankedGroupBySpec"]):
 
     def _take(self, found: dict[RankedGroupBySpec, list[Delta]]) -> None:
         """What taps gave, out of the room that they share."""
-        written = self._work.item(kernel.WRITTEN)
+        written = self._work.item(records.WRITTEN)
         if not written:
             return
         counts = np.zeros(len(self._taps), np.int64)
@@ -128,7 +129,7 @@ class SharedOrder(ManyOutputs["RankedGroupBySpec"]):
         taps, lanes = max(1, len(self._taps)), int(self._widths.sum())
         groups = max(1, min(instants, MOST_ROOM // (2 * taps)))
         if 2 * taps * groups > len(self._changes) or 2 * lanes * groups > len(self._lanes):
-            self._changes = np.empty((2 * taps * groups, kernel.CHANGE_FIELDS), np.int64)
+            self._changes = np.empty((2 * taps * groups, records.CHANGE_FIELDS), np.int64)
             self._lanes = np.empty(2 * lanes * groups, np.int64)
 
     def _follow(self) -> None:
@@ -198,6 +199,6 @@ class SharedOrder(ManyOutputs["RankedGroupBySpec"]):
             rows.reserve(groups)
             rows.read(figures.columns(tap))
         self._widths = np.array([tap.layout.width for tap in self._taps], np.int64)
-        self._fingers = np.zeros((groups, kernel.FIRST_FINGER + kernel.FINGER_FIELDS * len(figures)), np.int64)
-        found = np.zeros((len(figures), kernel.FOUND_FIELDS), np.int64)
+        self._fingers = np.zeros((groups, records.FIRST_FINGER + records.FINGER_FIELDS * len(figures)), np.int64)
+        found = np.zeros((len(figures), records.FOUND_FIELDS), np.int64)
         self._bundle.replace(figures=figures.lines, fingers=self._fingers, found=found, taps=self._records())

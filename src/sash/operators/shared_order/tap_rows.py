@@ -9,7 +9,7 @@ import numpy as np
 from sash.deltas import Int64s
 from sash.kernels.bundles import PARTS, Bundle
 from sash.operators.net_changes import NetChanges
-from sash.operators.shared_order.kernels import COLUMN_FIELDS, IS_SHOWN, ROW, Tap
+from sash.operators.shared_order.kernels.records import COLUMN_FIELDS, IS_SHOWN, ROW, Tap
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
 

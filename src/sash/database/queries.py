@@ -10,10 +10,8 @@ from datetime import datetime
 import pyarrow as pa
 
 from sash.database.view_templates import Bind, ViewTemplates
-from sash.operators.shared_groups.spec import SharedGroupsSpec
+from sash.operators.shared import SharedSpec
 from sash.operators.shared_join.schedules import AUTO
-from sash.operators.shared_join.spec import SharedJoinSpec
-from sash.operators.shared_order.spec import SharedOrderSpec
 from sash.operators.spec import PortSpec, Spec, parts
 from sash.plan.nodes import Plan
 from sash.plan.rewrite import read_since
@@ -25,7 +23,7 @@ from sash.planner.placement import Expiry
 from sash.sql.catalog import Catalog, ViewDefinition
 
 _CREATE = re.compile(r"\s*CREATE\s+MATERIALIZED\s+VIEW\s+([A-Za-z_]\w*)\s+AS\s+(.*?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
-Shared = SharedJoinSpec | SharedGroupsSpec | SharedOrderSpec  # operators that do the work of many
+SHARED = ("shared_joins", "shared_groups", "shared_orders")  # columns of SHOW QUERIES
 FEW = 5  # names that are told one by one
 
 
@@ -134,25 +132,29 @@ class Queries:
         for part in running_parts(running):
             others = self.sharers(part, name)
             if others:
-                title = self._summary(part) if isinstance(part, Shared) else part.title
+                title = self._summary(part) if isinstance(part, SharedSpec) else part.title
                 lines.append(f"{title}  with: {_few(others)}")
         return "\n".join(["shared", *lines]) if lines else ""
 
-    def _summary(self, shared: Shared) -> str:
+    def _summary(self, shared: SharedSpec) -> str:
         """How many windows run in a join, or over the same groups, or sets of figures over an order, and for how many queries."""
         users = self._users[shared]
         taps = {part: None for name in users for part in parts(self.views[name].spec) if part.shared is shared}
         told = shared.summary(taps, len(users))
-        return f"{told}, schedule: {self._join_schedule(users)}" if isinstance(shared, SharedJoinSpec) else told
+        return f"{told}, schedule: {self._join_schedule(users)}" if shared.has_turns else told
 
     def _join_schedule(self, users: Container[str]) -> str:
         """Which window is served first where these views share a join."""
         schedules = self.join_schedules
         return next((schedules[name] for name in reversed(schedules) if name and name in users), schedules[""])
 
-    def _summaries(self, name: str, kind: type[Shared]) -> str:
-        found = [part for part in running_parts(self.views[name].spec) if isinstance(part, kind)]
-        return "; ".join(self._summary(part) for part in found if self.sharers(part, name))
+    def _summaries(self, name: str) -> dict[str, str]:
+        """What the query of a view shares, by the columns that tell of it."""
+        found: dict[str, list[str]] = {column: [] for column in SHARED}
+        for part in running_parts(self.views[name].spec):
+            if isinstance(part, SharedSpec) and self.sharers(part, name):
+                found[part.shown_as].append(self._summary(part))
+        return {column: "; ".join(told) for column, told in found.items()}
 
     def table(self, catalog: Catalog, complete_since: Callable[[str], datetime | None]) -> pa.Table:
         """SHOW QUERIES."""
@@ -164,6 +166,7 @@ class Queries:
                    for other in self.sharers(part, name)}
             for name in names
         }  # fmt: skip
+        told = {name: self._summaries(name) for name in names}
         return pa.table(
             {
                 "name": pa.array(names, pa.string()),
@@ -171,9 +174,7 @@ class Queries:
                 "operators": pa.array([len(operators[name]) for name in names], pa.int64()),
                 "own": pa.array([alone[name] for name in names], pa.int64()),
                 "shared_with": pa.array([_few(sorted(shared[name])) for name in names], pa.string()),
-                "shared_joins": pa.array([self._summaries(name, SharedJoinSpec) for name in names], pa.string()),
-                "shared_groups": pa.array([self._summaries(name, SharedGroupsSpec) for name in names], pa.string()),
-                "shared_orders": pa.array([self._summaries(name, SharedOrderSpec) for name in names], pa.string()),
+                **{column: pa.array([told[name][column] for name in names], pa.string()) for column in SHARED},
                 "query": pa.array([_text(catalog, name) for name in names], pa.string()),
             }
         )

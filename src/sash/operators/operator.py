@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sash.deltas import Delta, Int64s, Layout
 from sash.operators.delays import Delays
+from sash.plan.times import Time
 from sash.scalar.evaluate import Failures
 from sash.schema import BEGINNING, FOREVER
 from sash.stores.arena import Scope
@@ -59,6 +60,10 @@ class Operator(ABC):
         """
         return now
 
+    def rest(self, ts: int) -> Delta:
+        """What it holds back until time has gone on, as changes of one instant; it holds nothing then. So the input ends."""
+        return self.nothing
+
     def shown(self) -> Int64s | None:
         """The rows that all its changes so far come to, each of them once; None if it does not remember them."""
         return None
@@ -67,6 +72,13 @@ class Operator(ABC):
     def kept(self) -> int:
         """Rows, or groups, that it remembers."""
         return 0
+
+
+class AwaitsEnd(Operator):
+    """Lets rows go when others come, and, after the last one, when it is told where time ends."""
+
+    time: Time  # the streams that tell how late it is
+    end: int | None = None  # the last instant of their time, once that is known
 
 
 class Timeless(Operator):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import Any
 
-from sash.operators.expiry.input_expire import InputExpire
+from sash.operators.operator import AwaitsEnd
 from sash.operators.spec import PortSpec, Spec, below, parts
 from sash.plan.streams import Stamp
 from sash.planner.job import Job, View, time_of
@@ -66,7 +66,7 @@ class Shard:
         self._is_end = False  # whether operators were told of the end
         self._known_views: tuple[View, ...] = ()  # of all levels, one of every spec
         self._sinks = tuple[Spec, ...]()  # views, and what other levels want
-        self._await_end: list[InputExpire] = []  # operators that wait for rows until the last one has come
+        self._await_end: list[AwaitsEnd] = []  # operators that wait for rows until the last one has come
         self.graph = Graph((), arena, self.interner, self.failures, is_first_shard=shard == 0, hands_out=take_part is not None)
         self._take_job(job)
         for sink in self._sinks:
@@ -258,8 +258,8 @@ class Shard:
         self._ports.read_too(every)
         self._await_end += self._awaiting(every)
 
-    def _awaiting(self, specs: Iterable[Spec]) -> Iterator[InputExpire]:
-        return (operator for operator in map(self.graph.operator, specs) if isinstance(operator, InputExpire))
+    def _awaiting(self, specs: Iterable[Spec]) -> Iterator[AwaitsEnd]:
+        return (operator for operator in map(self.graph.operator, specs) if isinstance(operator, AwaitsEnd))
 
     def _back_fill(self, specs: Sequence[Spec], known: Set[Spec]) -> Filled:
         """Fill new specs with what is in memory."""

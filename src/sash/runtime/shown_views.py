@@ -6,7 +6,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 
 from sash.deltas import Delta
 from sash.operators.spec import Spec
-from sash.operators.streams.emit import Emit
 from sash.plan.times import Time
 from sash.planner.job import View
 from sash.runtime.clocks import Clocks
@@ -116,7 +115,7 @@ class ShownViews:
 def _flushed(view: View, feed: Feed, graph: Graph) -> Feed:
     """What EMIT EVERY holds back comes out at the end, stamped with the last instant."""
     operator = graph.operator(view.spec)
-    if not isinstance(operator, Emit):
+    rest = None if operator is None else operator.rest(feed.clock - 1)
+    if rest is None or not len(rest):
         return feed
-    rest = operator.rest(feed.clock - 1)
     return feed._replace(delta=Delta.concatenate([feed.delta, rest], view.spec.layout.width))

@@ -15,7 +15,7 @@ import numpy as np
 from sash.deltas import Delta, Int64s, forever
 from sash.operators.delays import Delays
 from sash.operators.expiry.expire import ExpireByCalendar, ExpireInOrder
-from sash.operators.operator import Operator, OperatorContext
+from sash.operators.operator import AwaitsEnd, OperatorContext
 from sash.operators.sets.kernels.combine import merge_changes
 from sash.plan.patterns import Pattern
 from sash.schema import FOREVER
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sash.operators.expiry.spec import InputExpireSpec
 
 
-class InputExpire(Operator):
+class InputExpire(AwaitsEnd):
     """Let rows leave when others come."""
 
     is_told_its_instant = True
@@ -34,8 +34,7 @@ class InputExpire(Operator):
         kind = ExpireByCalendar if spec.input.pattern is Pattern.WEAK else ExpireInOrder
         self._expire = kind(spec, context)
         self.delays: Delays = Delays()
-        self.time = spec.time.timed_by  # the streams that tell how late it is
-        self.end: int | None = None  # the last instant of their time, once that is known
+        self.time = spec.time.timed_by
 
     @property
     def kept(self) -> int:

@@ -19,6 +19,7 @@ from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK
 from sash.operators.project.spec import ProjectSpec
+from sash.operators.shared import SharedSpec
 from sash.operators.spec import PortSpec, Signed, Spec, UnarySpec, parts
 from sash.plan.aggregates import AggregateCall
 from sash.plan.expression_text import duration_text
@@ -46,13 +47,15 @@ def pays(width: int) -> bool:
 
 
 @dataclass(frozen=True)
-class SharedGroupsSpec(Signed, UnarySpec):
+class SharedGroupsSpec(Signed, UnarySpec, SharedSpec):
     """Rows of a stream by key, added up in slices, whatever the windows: each tap has an output of its own; there is no other."""
 
     keys: tuple[int, ...]
     width: int  # of a slice
 
     keeps = "what every group added in a slice, as long as the longest window"
+    shown_as = "shared_groups"
+    has_turns = False
     lookback = NO_LOOKBACK
     needs_exact_departures = False
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK
+from sash.operators.shared import SharedSpec
 from sash.operators.spec import BinarySpec, PortSpec, Signed, Spec, parts
 from sash.schema import SECOND, Schema
 
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SharedJoinSpec(Signed, BinarySpec):
+class SharedJoinSpec(Signed, BinarySpec, SharedSpec):
     """Pairs of two streams by key, whatever the windows: each tap has an output of its own, and there is no other."""
 
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
 
     keeps = "log of rows per side, as long as the longest window; no pairs"
+    shown_as = "shared_joins"
+    has_turns = True
     lookback = NO_LOOKBACK
     needs_exact_departures = False
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from sash.operators.cost import Cost, Edge
 from sash.operators.estimate import Estimate
 from sash.operators.lookback import NO_LOOKBACK
+from sash.operators.shared import SharedSpec
 from sash.operators.spec import PortSpec, Signed, Spec, UnarySpec, parts
 from sash.plan.aggregates import AggregateCall, Function
 from sash.schema import Schema
@@ -31,7 +32,7 @@ ENDS = (Function.MIN, Function.MAX, Function.ANY_VALUE)
 
 
 @dataclass(frozen=True)
-class SharedOrderSpec(Signed, UnarySpec):
+class SharedOrderSpec(Signed, UnarySpec, SharedSpec):
     """The values of a column in order, by key; each tap has an output of its own, and there is no other."""
 
     keys: tuple[int, ...]
@@ -39,6 +40,8 @@ class SharedOrderSpec(Signed, UnarySpec):
     streams: tuple[str, ...]  # without keys: the one group is there from the first row of any of these on
 
     keeps = "the values of every group in order"
+    shown_as = "shared_orders"
+    has_turns = False
     lookback = NO_LOOKBACK
     needs_exact_departures = False
 

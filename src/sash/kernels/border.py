@@ -18,6 +18,7 @@ from sash.kernels.exact_sum import canonical_double
 LENGTH, NULL_COUNT, OFFSET, BUFFERS, CHILDREN, RELEASE, WORDS = 0, 1, 2, 5, 6, 8, 10
 # A line for every column that is read here: its place, how its values lie, its lane, the lane and the bit of its mask
 PLACE, SHAPE, LANE, MASK, BIT, COLUMNS = range(6)
+NEAR = 64  # rows that are still in a near cache when their next lane is written
 WHOLE, HALF, DOUBLE, BITS = range(4)  # 8 bytes, 4 bytes, 8 bytes of a double, one bit
 
 
@@ -53,11 +54,14 @@ def read_columns(batch: Int64s, columns: Int64s, rows: Int64s) -> None:
 def spread_lanes(rows: Int64s, columns: Int64s) -> bool:
     """Write the first lanes of every row as columns, one line each; whether any of the other lanes has a bit set."""
     bits = 0
-    for i in range(len(rows)):
+    for start in range(0, len(rows), NEAR):
+        stop = min(start + NEAR, len(rows))
         for lane in range(len(columns)):
-            columns[lane, i] = rows[i, lane]
+            for i in range(start, stop):
+                columns[lane, i] = rows[i, lane]
         for lane in range(len(columns), rows.shape[1]):
-            bits |= rows[i, lane]
+            for i in range(start, stop):
+                bits |= rows[i, lane]
     return bits != 0
 
 

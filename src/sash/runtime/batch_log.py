@@ -75,7 +75,7 @@ class BatchLog:
 
     def _put(self, batch: pa.RecordBatch, first: int, level: int, size: int | None = None) -> None:
         size = int(batch.nbytes) if size is None else size
-        self._overhead = self._overhead or BATCH_OVERHEAD + COLUMN_OVERHEAD * int(batch.num_columns)
+        self._overhead = self._overhead or overhead(batch)
         level, bytes_ = LEVELS if size >= LARGE else level, size + self._overhead
         self._pieces.append(Piece(batch, first, first + int(batch.num_rows), bytes_, level))
         self.bytes += bytes_
@@ -99,3 +99,8 @@ class BatchLog:
         if len(pieces) < MERGED or pieces[-1].level >= LEVELS or pieces[-1].level != pieces[-MERGED].level:
             return False
         return all(pieces[-place].level == pieces[-1].level for place in range(2, MERGED))
+
+
+def overhead(batch: pa.RecordBatch) -> int:
+    """Bytes of a batch besides its rows."""
+    return BATCH_OVERHEAD + COLUMN_OVERHEAD * int(batch.num_columns)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ import pyarrow as pa
 
 from sash.deltas import Delta, Int64s
 from sash.errors import SashError
-from sash.runtime.batch_log import BatchLog, Piece
+from sash.runtime.batch_log import LARGE, LEVELS, MERGED, BatchLog, Piece, overhead
 from sash.runtime.history_limit import DEFAULT_BYTES, History, longest
 from sash.runtime.lane_changes import LaneChanges, joined
 from sash.runtime.subscribing import Slow
@@ -48,7 +49,7 @@ class ChangeLog(BatchLog):
         """`add_up` takes all changes that come as lanes, each once."""
         super().__init__(history.bytes)
         self.complete_since = BEGINNING  # every change at this instant or later is here
-        self._history = history
+        self._history, self._most = history, _most(history)
         self._newest = BEGINNING
         self._references: list[weakref.ref[Reader]] = []  # a WeakSet takes longer to walk than a small step
         self._has_impatient = False  # whether there ever was a reader that takes the answer instead of what it has missed
@@ -62,12 +63,26 @@ class ChangeLog(BatchLog):
     def keep_more(self, history: History) -> None:
         """Of those who ask for a history of one view, the longest has its way."""
         self._history = longest(self._history, history)
-        self._bound = self._history.bytes
+        self._bound, self._most = self._history.bytes, _most(self._history)
 
     def append(self, batch: Batch, size: int | None = None) -> None:
         if batch.num_rows:
-            self._newest = batch.units.ts.item(-1) if isinstance(batch, LaneChanges) else int(instants(batch)[-1])
+            self._newest = int(instants(batch)[-1])
             super().append(batch, size)
+
+    def append_lanes(self, batch: LaneChanges) -> None:
+        """The same of changes that came last in a step; written out, as there may be many views and few changes of each."""
+        first, count, pieces = self.count, batch.num_rows, self._pieces
+        self._newest = batch.units.ts.item(-1)
+        self.count = first + count
+        self._overhead = self._overhead or overhead(batch)
+        size, level = batch.nbytes + self._overhead, LEVELS if batch.nbytes >= LARGE else 0
+        pieces.append(Piece(batch, first, self.count, size, level))
+        self.bytes += size
+        if len(pieces) >= MERGED and pieces[-MERGED].level == level and level < LEVELS:
+            self._merge()
+        if self.bytes > self._most or self._has_impatient:
+            self._drop()
 
     @property
     def newest(self) -> int:
@@ -128,6 +143,11 @@ class ChangeLog(BatchLog):
         row, reader.thread = reader.position, threading.get_ident()
         if row == self.count:
             return []
+        if self._pieces and self._pieces[-1].first == row:
+            batch, reader.position = self._pieces[-1].batch, self.count
+            if self.bytes > self._most or self._has_impatient:
+                self._drop()
+            return [batch.columns() if isinstance(batch, LaneChanges) else batch]
         missed = self._pieces[0].first - row if self._pieces else self.count - row
         found = [_columns_of(piece, row) for piece in self._from(row)]
         reader.position = self.count
@@ -165,10 +185,8 @@ class ChangeLog(BatchLog):
 
     def _from(self, row: int) -> list[Piece]:
         """The pieces that have rows from a number on."""
-        pieces, found = self._pieces, list[Piece]()
-        if pieces and pieces[-1].first <= row < pieces[-1].end:
-            return [pieces[-1]]  # most ask for what came last
-        for piece in reversed(pieces):
+        found: list[Piece] = []
+        for piece in reversed(self._pieces):
             if piece.end <= row:
                 break
             found.append(piece)
@@ -181,8 +199,7 @@ class ChangeLog(BatchLog):
             self._added = piece.end
 
     def _drop(self) -> None:
-        is_small = self._history.microseconds is None and (self._bound is None or self.bytes <= self._bound)
-        if is_small and not self._has_impatient:
+        if self.bytes <= self._most and not self._has_impatient:
             return
         for reader in self._readers if self._has_impatient else ():
             if reader.slow is Slow.SNAPSHOT and self._is_full(reader):
@@ -229,6 +246,11 @@ class ChangeLog(BatchLog):
         if lanes:
             self.add_all()
         return super()._joined([batch.columns() if isinstance(batch, LaneChanges) else batch for batch in batches])
+
+
+def _most(history: History) -> float:
+    """Bytes up to which nothing need be dropped; of a history by time, that is to be looked at."""
+    return -1 if history.microseconds is not None else inf if history.bytes is None else history.bytes
 
 
 def instants(changes: Batch) -> Int64s:

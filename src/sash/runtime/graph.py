@@ -167,16 +167,16 @@ class Graph(GrowingGraph):
             node, delta = given.pop()
             results[node.spec] = Feed(delta, clock(node))
         elif given:
-            results.update((node.spec, Feed(delta, clock(node))) for node, delta in self._take_given())
+            several = dict[Node, list[Delta]]()
+            for node, delta in given:
+                if (known := results.get(node.spec)) is None:
+                    results[node.spec] = Feed(delta, clock(node))
+                else:
+                    several.setdefault(node, [known.delta]).append(delta)
+            given.clear()
+            for node, parts in several.items():
+                results[node.spec] = Feed(Delta.concatenate(parts, node.spec.layout.width), clock(node))
         return results
-
-    def _take_given(self) -> Iterator[tuple[Node, Delta]]:
-        found = dict[Node, list[Delta]]()
-        for node, delta in self._given:
-            found.setdefault(node, []).append(delta)
-        self._given.clear()
-        for node, parts in found.items():
-            yield node, parts[0] if len(parts) == 1 else Delta.concatenate(parts, node.spec.layout.width)
 
     def unchanged(self, spec: Spec) -> Feed:
         """Of one that gave nothing in the last step. Time got there too, whether or not somebody asked for it."""

@@ -130,7 +130,9 @@ class GrowingGraph(ScheduledNodes):
                     self._nodes[spec].results = None
         self._collected = sinks
         for spec in sinks[known:]:
-            self._nodes[spec].results = self._given
+            node = self._nodes[spec]
+            self._one_pass.is_stale |= node.family is not None and node.family.hides(node)
+            node.results = self._given
 
     def begin_taps(self) -> None:
         """Before taps are added: those that are there go on from what they find."""

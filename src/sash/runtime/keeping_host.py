@@ -99,15 +99,16 @@ class KeepingHost:
         self._has_moved()
         for view, net in out.changes:
             if len(net.ts):
-                self._changes += self._take_changes(view.view.name, net)
+                self._take_changes(view.view.name, net)
 
-    def _take_changes(self, name: str, net: Delta) -> int:
-        """Keep them; how many they are."""
-        ts, view = self._by_name[name].take(net).ts, self._job_metrics.view(name)
+    def _take_changes(self, name: str, net: Delta) -> None:
+        """Keep them."""
+        ts = self._by_name[name].take(net).ts
+        view = self._job_metrics.views.get(name) or self._job_metrics.view(name)
         count = len(ts)
+        self._changes += count
         if view.is_looked_at(count):
             self._clockwork.tell_delays(view, ts, time.monotonic())
-        return count
 
     def _take_in_between(self, out: Outcome) -> None:
         """In the middle of a step: others may look at what is there."""

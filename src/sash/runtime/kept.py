@@ -60,7 +60,8 @@ class Kept:
     def take(self, net: Delta) -> Delta:
         """Changes of a step; given back one by one."""
         changes = LaneChanges.of(net, self._writer)
-        self.changes.append(changes, changes.nbytes)
+        if changes.num_rows:
+            self.changes.append_lanes(changes)
         return changes.units
 
     def answer(self, more: Iterable[Net] = ()) -> pa.Table:
@@ -157,8 +158,9 @@ class UnreadChanges:
         if self.reader.has_missed:
             self.reader.has_missed = False
             found = [begun_with(self._kept.answer(), self._final_before() - 1, self._kept.schema, anew=True)]
-        if not self.is_over:
-            self.complete_before = max(self.complete_before, self._final_before())
+        shown = self._views.get(self._name)
+        if shown is not None and shown.kept is self._kept and (final := self._final_before()) > self.complete_before:
+            self.complete_before = final
         return found
 
     def close(self) -> None:

@@ -70,7 +70,7 @@ class ChangeWriter:
                 self._page = Page(self.schema)
             if (batch := self._page.write(units)) is not None:
                 return batch
-        marks = [plain_array(units.weight.astype(np.int8), pa.int8()), plain_array(units.ts.copy(), pa.timestamp("us"))]
+        marks = [plain_array(units.weight.astype(np.int8), pa.int8()), plain_array(units.ts, pa.timestamp("us"))]
         columns = decode(units.rows, self._layout, self._interner)
         return pa.RecordBatch.from_arrays([*marks, *columns], schema=self.schema)
 
@@ -97,7 +97,8 @@ class LaneChanges:
         """Of net changes, each of which may stand for several."""
         count = count_units(net.weight)
         units = owned(net if count == len(net.ts) else repeat(net, np.abs(net.weight)))
-        return LaneChanges(units, writer, writer.size(units), count)
+        size = writer.size(units) if writer.has_strings else 8 * units.rows.size + 16 * count
+        return LaneChanges(units, writer, size, count)
 
     @property
     def num_columns(self) -> int:

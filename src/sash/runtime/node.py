@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sash.deltas import Delta
 from sash.kernels.counting import count_signs
@@ -18,6 +19,9 @@ from sash.runtime.metrics import OperatorMetrics, Traffic
 from sash.runtime.premature import Early
 from sash.runtime.sources import Sources
 from sash.schema import BEGINNING, FOREVER, SECOND
+
+if TYPE_CHECKING:
+    from sash.runtime.families import Family
 
 Begins = Mapping[str, int | None]  # the instants of the first rows of all streams, and of TIME
 
@@ -57,6 +61,8 @@ class Node:
     only: Node | None = None  # the one who reads it, if that one can always be handed all
     sieve: Sieve[Node] | None = None  # the filters among those who read it, if they are many
     others: list[tuple[Arc, Node]] = field(default_factory=list)  # the readers beside them
+    offspring: list[Family] = field(default_factory=list)  # of those who read it: those that are run together
+    family: Family | None = None  # that it is in
     looked_at: int = 0  # how many readers there were when all of them were last looked at
     is_handed_rows: bool = field(init=False)
 

@@ -20,9 +20,10 @@ from time import perf_counter
 
 from sash.deltas import Delta
 from sash.operators.filter.routing import FEW as FEW_SIFTED
-from sash.runtime.arcs import Buffer
+from sash.runtime.arcs import Arc, Buffer
+from sash.runtime.families import Family
 from sash.runtime.node import Begins, Node, signs_of
-from sash.runtime.readers import count_skipped, look_at_more_readers, look_at_readers
+from sash.runtime.readers import count_skipped, is_to_be_looked_at, look_at_more_readers, look_at_readers, look_for_families
 from sash.runtime.sources import Sources
 from sash.schema import FOREVER
 
@@ -38,6 +39,7 @@ class OnePass:
         self.messages = 0  # how often an operator was run because an instant had come
         self._nodes: Sequence[Node] = ()
         self._looked_at = 0  # so many of them, the first ones, have been looked at
+        self._families: list[Family] = []
         self._sources: dict[tuple[int, ...], Sources] = {}  # by the ports
         self._listed: list[int] = []  # a heap: numbers of operators that are to run when all before them have
         self._filled: list[Buffer] = []  # where rows lie that somebody has not read
@@ -54,13 +56,21 @@ class OnePass:
             self._listed.clear()
             self._keep_given()
             self.count_skipped()
+            for family in self._families:
+                family.disband()
             self._nodes, self._looked_at, self._sources, self._filled, self.is_stale = nodes, 0, {}, [], False
+            self._families = []
         if len(nodes) > self._looked_at:
             self._look_on(nodes, inputs)
 
     def _look_on(self, nodes: Sequence[Node], inputs: Sequence[Sequence[int]]) -> None:
         new, known = nodes[self._looked_at :], self._looked_at
-        grown = [nodes[number] for number in {below for sources in inputs[known:] for below in sources} if number < known]
+        grown = [nodes[number] for number in sorted({below for sources in inputs[known:] for below in sources}) if number < known]
+        if any(node.family is not None for node in grown):
+            self.is_stale = True  # one of those that run together is read by others now
+            self.prepare(nodes, inputs)
+            return
+        self._disband([family for node in grown if is_to_be_looked_at(node) for family in node.offspring])
         for node in new:
             if node.ports not in self._sources:
                 self._sources[node.ports] = Sources([nodes[port].output for port in node.ports])
@@ -69,12 +79,35 @@ class OnePass:
             look_at_readers(node, nodes)
         for node in grown:
             look_at_more_readers(node, nodes)
+        self._look_for_families(node for node in (*grown, *new) if node.looked_at == len(node.readers))
         for node in (*new, *grown):
             if node.operator is not None:
                 node.sources.note_anew(node)
         filled = dict.fromkeys(self._filled)
         self._filled += [node.output for node in (*new, *grown) if not node.output.look() and node.output not in filled]
         self._looked_at = len(nodes)
+
+    def _look_for_families(self, nodes: Iterable[Node]) -> None:
+        """Among the readers of these, all of which were just looked at, inputs first: the longest lines are found."""
+        for node in nodes:
+            if node.family is None and not node.offspring:
+                look_for_families(node)
+                self._families += node.offspring
+
+    def _disband(self, families: Iterable[Family]) -> None:
+        """Their sources have many more readers now."""
+        for family in families:
+            self._close(family)
+            family.disband()
+            self._families.remove(family)
+
+    def _close(self, family: Family) -> None:
+        """Its members have rows, and time, as all others."""
+        for node in family.close():
+            if node.next_event < node.sources.clock:
+                self._list(node)
+            else:
+                node.sources.note(node)
 
     def step(self, fed: Iterable[tuple[Node, Delta]], begins: Begins, load: int, batch: int) -> bool:
         """Work off the rows of ports, whose clocks have moved already. Whether that was all; else the cycle is to go on."""
@@ -93,6 +126,9 @@ class OnePass:
             node = self._nodes[heappop(self._listed)]
             if node.is_ready:  # else it has been handed rows, and has run
                 self._run_listed(node)
+        for family in self._families:
+            if family.is_due and not self._has_too_much:
+                family.pass_time(self._time_weight)
         self._end()
         return not self._has_too_much
 
@@ -160,10 +196,9 @@ class OnePass:
             self._has_too_much |= count > self._batch
             self._put_down(node, delta)
             return
-        readers = node.direct
-        if node.sieve is not None and count <= FEW_SIFTED:
-            readers = node.others
-            waiting += [(reader, delta) for reader in node.sieve.passing(delta, delta.signs or signs_of(delta))]
+        readers: Sequence[tuple[Arc, Node]] = node.direct
+        if node.offspring or node.sieve is not None:
+            readers = self._sifted(node, delta, waiting)
         for arc, reader in readers:
             if reader.is_handed_rows:
                 waiting.append((reader, delta))
@@ -172,6 +207,24 @@ class OnePass:
                 self._list(reader)
         for routing in node.routings:
             waiting.extend(routing.routed(delta))
+
+    def _sifted(self, node: Node, delta: Delta, waiting: list[tuple[Node, Delta]]) -> Sequence[tuple[Arc, Node]]:
+        """Few rows to those who want some of them; the readers that are left, which want them all."""
+        count = len(delta.ts)
+        if count > FEW_SIFTED:
+            for family in node.offspring:
+                self._close(family)
+            return node.direct
+        signs = delta.signs or signs_of(delta)
+        if node.sieve is not None:
+            waiting += [(reader, delta) for reader in node.sieve.passing(delta, signs)]
+        for family in node.offspring:
+            if signs[0] == count and (family.is_open or family.open()):
+                family.run(delta, self._time_weight)
+            else:
+                self._close(family)
+                waiting += [(reader, delta) for reader in family.firsts]
+        return node.others
 
     def _leave(self, node: Node, given: Delta, now: int) -> None:
         """One that gives much, and has given a part of it: the cycle lets it go on."""
@@ -184,11 +237,13 @@ class OnePass:
     def count_skipped(self) -> None:
         """Before somebody looks at what operators have counted."""
         for node in self._nodes:
-            if node.sieve is not None:
+            if node.offspring or node.sieve is not None:
                 count_skipped(node)
 
     def _put_down(self, node: Node, delta: Delta) -> None:
         """Somebody cannot take all of it now."""
+        for family in node.offspring:
+            self._close(family)
         if node.output.is_clear:
             self._filled.append(node.output)
         node.output.put(delta, node.sources.clock)
@@ -211,6 +266,8 @@ class OnePass:
         self.is_stale = False
 
     def _keep_given(self) -> None:
+        for family in self._families:
+            family.close()
         for node in self._nodes:
             for arc in node.arcs:
                 arc.keep_given()

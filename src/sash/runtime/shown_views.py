@@ -11,6 +11,7 @@ from sash.planner.job import View
 from sash.runtime.clocks import Clocks
 from sash.runtime.graph import Feed, Graph, Results
 from sash.runtime.view_changes import ViewChanges, held_by
+from sash.schema import BEGINNING
 from sash.stores.arena import Arena
 from sash.stores.interner import Interner
 
@@ -88,10 +89,18 @@ class ShownViews:
             time = view.view.time
             if (final := finals.get(time)) is None:
                 final = finals[time] = self._clocks.final_before(time)
-            feed = self._due(view, results[spec], final)
-            feed = feed if ended is None else _flushed(view.view, feed, ended)
-            if len(feed.delta.ts):
-                changes.append((view, self._first(view, feed) if spec in self._new else view.net(feed.delta)))
+            feed = results[spec]
+            if not BEGINNING < feed.clock <= final or view.held is not None:
+                feed = self._due(view, feed, final)
+            if ended is not None:
+                feed = _flushed(view.view, feed, ended)
+            delta = feed.delta
+            if spec in self._new:
+                delta = self._first(view, feed) if len(delta.ts) else delta
+            elif not delta.is_net:
+                delta = view.net(delta)
+            if len(delta.ts):
+                changes.append((view, delta))
         if self._new:
             self._new.clear()
         return changes

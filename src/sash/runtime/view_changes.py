@@ -37,23 +37,23 @@ class ViewChanges:
         self._interner = interner
         self._net = NetChanges(view.spec.layout, interner)
         self._writer = ChangeWriter(view.schema, view.spec.layout, interner)
-        self._held = self._queue() if self._scope.has("registers") else None
+        self.held = self._queue() if self._scope.has("registers") else None
 
     def due(self, feed: Feed, final: int) -> Feed:
         """What is final in the time of the view. Operators that others use may be ahead of it: what they gave waits here."""
         is_early = feed.clock <= BEGINNING and len(feed.delta) > 0  # rows of a table, before it has any time
-        if self._held is None and feed.clock <= final and not is_early:
+        if self.held is None and feed.clock <= final and not is_early:
             return feed
-        self._held = self._held or self._queue()
-        self._held.append(feed.delta)
-        return Feed(self._held.take(final), min(feed.clock, final))
+        self.held = self.held or self._queue()
+        self.held.append(feed.delta)
+        return Feed(self.held.take(final), min(feed.clock, final))
 
     def shown(self, rows: Int64s) -> Lanes:
         """What is final of the rows that an operator shows: without the changes that wait here."""
         ones = np.ones(len(rows), np.int64)
-        if self._held is None or not len(self._held):
+        if self.held is None or not len(self.held):
             return rows, ones
-        held = self._held.peek()
+        held = self.held.peek()
         both, weights = np.concatenate([rows, held.rows]), np.concatenate([ones, -held.weight])
         net = self._net.over_all(Delta(both, np.zeros(len(weights), np.int64), forever(len(weights)), weights))
         return net.rows, net.weight
@@ -61,7 +61,7 @@ class ViewChanges:
     @property
     def is_holding(self) -> bool:
         """Whether something may wait here."""
-        return self._held is not None
+        return self.held is not None
 
     def _queue(self) -> DeltaQueue:
         with self._interner.owned(held_by(self.view.spec)):

@@ -19,6 +19,7 @@ from sash.stores.lanes import string_lanes
 from sash.stores.queue import DeltaQueue
 
 FIRST_ROOM = 64
+FREED = 4  # rows move to the front where a quarter of the room that they need is free there: else all of it would double
 HEAD, COUNT, FORGOTTEN, SINCE, IS_SET = range(5)
 
 
@@ -103,13 +104,20 @@ class History:
         head, count = self._registers.item(HEAD), self._count
         if head + count + extra <= len(self._ts):
             return
-        if head >= count + extra:
-            self._rows[:count], self._ts[:count] = self._rows[head : head + count], self._ts[head : head + count]
-            self._registers[HEAD] = 0
+        if FREED * head >= count + extra and count + extra <= len(self._ts):
+            self._move_to_front(head, count)
         else:
-            room = max(2 * len(self._ts), head + count + extra)
+            room = 1 << (head + count + extra - 1).bit_length()
             self._rows, self._ts = self._scope.resize("rows", room), self._scope.resize("ts", room)
             self._bundle.replace(rows=self._rows, ts=self._ts)
+
+    def _move_to_front(self, head: int, count: int) -> None:
+        """So much at a time that what is read is not yet written over."""
+        for start in range(0, count, head):
+            stop = min(start + head, count)
+            self._rows[start:stop] = self._rows[head + start : head + stop]
+            self._ts[start:stop] = self._ts[head + start : head + stop]
+        self._registers[HEAD] = 0
 
 
 def _many(before: int) -> int:

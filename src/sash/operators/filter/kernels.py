@@ -57,6 +57,15 @@ def _holds(rows: Int64s, i: int, conditions: Int64s, k: int) -> bool:
     return (not is_null) & (is_inside == (test == INSIDE))
 
 
+@inlined
+def is_kept(rows: Int64s, i: int, conditions: Int64s, start: int, stop: int) -> bool:
+    """Whether some conditions are all true for a row."""
+    k = start
+    while k < stop and _holds(rows, i, conditions, k):
+        k += 1
+    return k == stop
+
+
 @kernel
 def sift(
     rows: Int64s, conditions: Int64s, starts: Int64s, positive: int, negative: int, messages: int, skipped: Int64s, found: Int64s
@@ -67,10 +76,7 @@ def sift(
     for f in range(len(starts) - 1):
         passes, i = False, 0
         while i < len(rows) and not passes:
-            k = starts[f]
-            while k < starts[f + 1] and _holds(rows, i, conditions, k):
-                k += 1
-            passes = k == starts[f + 1]
+            passes = is_kept(rows, i, conditions, starts[f], starts[f + 1])
             i += 1
         if passes:
             found[n] = f

@@ -63,10 +63,15 @@ class SlidingGroups:
         """Make room for so many more rows, each with a group of its own."""
         self._spare -= extra
         if self._spare < 0:
-            self._make_room(extra)
-            self._spare = min(len(self.ring) - self.live_rows, len(self.lines) - self.live_groups) - extra - 1
+            self.make_room(extra)
+            self.count_room()
+            self._spare -= extra
 
-    def _make_room(self, extra: int) -> None:
+    def count_room(self) -> None:
+        """See for how many rows there is room."""
+        self._spare = min(len(self.ring) - self.live_rows, len(self.lines) - self.live_groups) - 1
+
+    def make_room(self, extra: int) -> None:
         self._reserve_ring(self.live_rows + extra)
         groups = self.live_groups + extra + 1
         if groups > len(self.lines):

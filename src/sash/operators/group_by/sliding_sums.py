@@ -37,7 +37,7 @@ class SlidingSums(Operator):
         self.groups = SlidingGroups(context.scope, tables, self.layout.width)
         self._net = NetChanges(spec.layout, context.interner)
         self._bundle = Bundle(SlidingGrouping, tables.bundle(self.layout.width), self.groups.bundle)
-        self._due = self.groups.first_to_leave
+        self._due: int | None = self.groups.first_to_leave
         self._slide_rows = kernel_for(self._bundle, self.layout.width, self.groups.row_at)
         codes = string_lanes(self.layout)
         context.interner.hold(lambda: (self.groups.shown, codes))
@@ -57,11 +57,29 @@ class SlidingSums(Operator):
             return out
         return Delta(out.rows[:count], out.ts[:count], out.expiry[:count], out.weight[:count], True)
 
+    @property
+    def record(self) -> Int64s:
+        """Where all its arrays are, for a kernel that runs many like it."""
+        return self._bundle.record
+
+    def give_over(self) -> None:
+        """Somebody else lets rows come and go from now on (`filtered_groups/`), with `order` and `groups.make_room`."""
+        self._due = None
+
+    def take_over(self) -> None:
+        """Nobody else does any more."""
+        self._due = self.groups.first_to_leave
+        self.groups.count_room()
+
+    def order(self, changes: Delta, crowded: Int64s) -> None:
+        """Put instants at which several groups changed in order."""
+        self._net.order(changes, crowded)
+
     def shown(self) -> Int64s:
         return self.groups.shown
 
     def due(self) -> int:
-        return self._due
+        return self.groups.first_to_leave if self._due is None else self._due
 
     def _slide_parts(self, delta: Delta, now: int, out: Delta) -> int:
         count = 0
@@ -82,5 +100,5 @@ class SlidingSums(Operator):
             out.weight, crowded,
         )
         if crowds := groups.registers.item(CROWDED):
-            self._net.order(out.slice(0, count), crowded[:crowds])
+            self.order(out.slice(0, count), crowded[:crowds])
         return count

@@ -39,11 +39,11 @@ class TimeWindow(Timeless):
 
     def __init__(self, spec: TimeWindowSpec, context: OperatorContext) -> None:
         super().__init__(spec.layout)
-        self._size = spec.size
+        self.size = spec.size
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
         (delta,) = inputs
-        return delta.with_expiry(forever(len(delta.ts)) if self._size == FOREVER else delta.ts + self._size)
+        return delta.with_expiry(forever(len(delta.ts)) if self.size == FOREVER else delta.ts + self.size)
 
 
 class JumpingWindow(Operator):

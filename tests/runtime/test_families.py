@@ -1,0 +1,167 @@
+"""Views that differ in a condition run together while rows are few; nobody sees a difference."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+
+import sash
+from sash.database.embedded import EmbeddedDatabase
+from sash.deltas import Delta
+from sash.operators.filtered_groups.siblings import Siblings
+from sash.runtime import readers
+from sash.runtime.node import Node
+
+STREAM = "CREATE STREAM s (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;"
+VIEWS = tuple(
+    f"SELECT k, COUNT(*) AS n, {figure} AS f FROM s [RANGE {size} SECONDS] WHERE {condition} GROUP BY k"
+    for condition, size, figure in [
+        ("v > 1", 3, "SUM(v)"), ("v > 2", 3, "SUM(v)"), ("v <> 3", 5, "MIN(v)"), ("k < 3 AND v < 9", 2, "MAX(v)"),
+        ("v IS NULL", 4, "COUNT(v)"), ("v >= 5", 1000, "SUM(v)"),
+    ]
+)
+SIZES = (1, 1, 1, 2, 5, 64, 65, 3, 1, 200, 1, 1, 30)
+
+
+def nodes(db: EmbeddedDatabase) -> tuple[Node, ...]:
+    return db._running().graph.nodes
+
+
+def open_families(db: EmbeddedDatabase) -> int:
+    return sum(family.is_open for node in nodes(db) for family in node.offspring)
+
+
+def declared(views: tuple[str, ...] = VIEWS) -> EmbeddedDatabase:
+    db = sash.connect()
+    db.execute(STREAM)
+    for number, query in enumerate(views):
+        db.execute(f"CREATE MATERIALIZED VIEW v{number} AS {query}")
+    return db
+
+
+def pushes(seed: int, sizes: tuple[int, ...] = SIZES) -> Iterator[list[tuple[Any, ...]]]:
+    chance, ts = random.Random(seed), 0.0
+    for size in sizes:
+        rows = []
+        for _ in range(size):
+            ts += chance.choice((0, 0, 0.5, 1))
+            rows.append((ts, chance.randrange(6), None if chance.random() < 0.1 else chance.randrange(10)))
+        yield rows
+
+
+def told(db: EmbeddedDatabase) -> dict[str, list[dict[str, Any]]]:
+    return {name: db.changes(name).to_pylist() for name in db.materialized()}
+
+
+def played(seed: int, sizes: tuple[int, ...] = SIZES) -> tuple[EmbeddedDatabase, int]:
+    """The database after all pushes, and how many of them were worked off by an open family."""
+    db, opened = declared(), 0
+    for rows in pushes(seed, sizes):
+        db.push("s", rows)
+        opened += open_families(db)
+    return db, opened
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """Nobody is run together with others."""
+    with mock.patch.object(readers, "families_of", lambda source: []):
+        yield
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_changes_are_those_of_single_views(seed: int, request: pytest.FixtureRequest) -> None:
+    together, opened = played(seed)
+    assert opened > 2
+    answers = {name: together.view(name).to_arrow() for name in together.materialized()}
+    together.end()
+    request.getfixturevalue("alone")
+    single, opened = played(seed)
+    assert opened == 0
+    assert {name: single.view(name).to_arrow() for name in single.materialized()} == answers
+    single.end()
+    assert told(together) == told(single)
+
+
+def test_metrics_are_those_of_single_views(request: pytest.FixtureRequest) -> None:
+    together, _ = played(1)
+    request.getfixturevalue("alone")
+    single, _ = played(1)
+
+    def counted(db: EmbeddedDatabase) -> list[Any]:
+        return [(one["operator"], one["id"], one["arcs"], one["out"], one["state_rows"]) for one in db.metrics()["operators"]]
+
+    assert counted(together) == counted(single)
+
+
+def test_time_alone_lets_rows_leave() -> None:
+    db = declared()
+    db.push("s", [(1, 1, 5)])
+    db.push("s", [(2, 1, 5)])
+    assert open_families(db) >= 1
+    db.advance("1970-01-01 00:01:00")
+    assert open_families(db) >= 1
+    assert [row["_op"] for row in db.changes("v0").to_pylist()] == [1, -1, 1, -1, 1, -1]
+    assert db.view("v0").to_arrow().num_rows == 0 and db.view("v5").to_arrow().num_rows == 1
+
+
+def test_a_view_that_shows_what_a_filter_lets_through_parts_it_from_the_others() -> None:
+    db = declared()
+    for second in (0, 1):
+        db.push("s", [(second, 1, 5)])
+    assert open_families(db) >= 1
+    db.execute("CREATE MATERIALIZED VIEW rows AS SELECT * FROM s [RANGE 3 SECONDS] WHERE v > 1")
+    for second in range(2, 9):
+        db.push("s", [(second, 1, 5)])
+    assert db.view("rows").to_arrow().num_rows == 3
+    assert db.view("v0").to_arrow().to_pylist() == [{"k": 1, "n": 3, "f": 15}]
+    assert open_families(db) >= 1
+
+
+def test_a_view_over_the_groups_of_another_parts_them_from_the_others() -> None:
+    db = declared()
+    db.push("s", [(1, 1, 5)])
+    db.execute(f"CREATE MATERIALIZED VIEW above AS SELECT * FROM ({VIEWS[0]}) WHERE n > 2")
+    for second in range(2, 9):
+        db.push("s", [(second, 1, 5)])
+    assert db.view("above").to_arrow().to_pylist() == db.view("v0").to_arrow().to_pylist() == [{"k": 1, "n": 3, "f": 15}]
+
+
+def test_views_come_and_go() -> None:
+    db, few = declared(), declared(VIEWS[:1])
+    for number, rows in enumerate(pushes(7, (1,) * 60)):
+        if number % 5 == 2:
+            db.execute(f"CREATE MATERIALIZED VIEW w{number} AS {VIEWS[1].replace('v > 2', f'v > {number}')}")
+        if number % 10 == 9:
+            db.execute(f"DROP VIEW w{number - 7}")
+        db.push("s", rows)
+        few.push("s", rows)
+    db.end()
+    few.end()
+    assert told(db)["v0"] == told(few)["v0"]
+    assert open_families(db) >= 1
+
+
+def test_nobody_is_asked_without_rows_or_an_instant_that_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[int] = []
+    run = Siblings.run
+
+    def counted(self: Siblings, delta: Delta, now: int) -> Iterator[tuple[int, Delta]]:
+        times.append(len(delta))
+        return run(self, delta, now)
+
+    monkeypatch.setattr(Siblings, "run", counted)
+    db = declared(VIEWS[:2])
+    db.push("s", [(1, 1, 5)])
+    db.advance("1970-01-01 00:00:02")
+    assert times == [1]
+    db.advance("1970-01-01 00:00:04")
+    assert times == [1]  # no row leaves before that
+    db.advance("1970-01-01 00:00:05")
+    assert times == [1, 0]
+    db.advance("1970-01-01 00:01:00")
+    assert times == [1, 0]

@@ -10,19 +10,22 @@ What members have done is added to their metrics when somebody asks.
 from __future__ import annotations
 
 from time import perf_counter
+from typing import NamedTuple
 
 from sash.deltas import Delta
-from sash.operators.filter.operator import Filter
 from sash.operators.filter.routing import FEW
-from sash.operators.filtered_groups.siblings import Chain, Siblings
-from sash.operators.group_by.sliding_sums import SlidingSums
-from sash.operators.windows.operator import TimeWindow
+from sash.operators.filtered_groups.siblings import LONGEST, Chain, Siblings, chain_of
 from sash.runtime.node import Node
 from sash.schema import BEGINNING, FOREVER
 
 NOT_ASKED = BEGINNING - 1  # no instant is earlier, so nobody is noted for one
 
-Line = tuple[Node, ...]
+
+class Line(NamedTuple):
+    """Nodes, each of which reads the one before, and their operators."""
+
+    nodes: list[Node]
+    chain: Chain
 
 
 class Family:
@@ -30,8 +33,8 @@ class Family:
 
     def __init__(self, source: Node, lines: list[Line]) -> None:
         self.source = source
-        self._lines, self._groups = lines, [line[-1] for line in lines]
-        self._siblings = Siblings([_chain(line) for line in lines], source.spec.layout.width, FEW)
+        self._lines, self._groups = [line.nodes for line in lines], [line.nodes[-1] for line in lines]
+        self._siblings = Siblings([line.chain for line in lines], source.spec.layout.width, FEW)
         self._clock, self._rows, self._seconds = BEGINNING, 0, 0.0
         self.is_open = False
         for node in self._members:
@@ -121,38 +124,22 @@ def families_of(source: Node) -> list[Family]:
     by_width: dict[int, list[Line]] = {}
     for _, reader in source.direct:
         line = _line_from(reader)
-        if line is not None and line[-1].sources is source.sources:
-            by_width.setdefault(line[-1].spec.layout.width, []).append(line)
+        if line is not None and line.nodes[-1].sources is source.sources:
+            by_width.setdefault(line.nodes[-1].spec.layout.width, []).append(line)
     return [Family(source, lines) for lines in by_width.values()]
 
 
 def _line_from(node: Node) -> Line | None:
     """What rows go through one after the other, up to a GROUP BY that nobody reads."""
-    line, last = list[Node](), node
-    for kind in (Filter, TimeWindow):
-        if isinstance(last.operator, kind) and _is_hidden(last) and last.only is not None:
-            line.append(last)
-            last = last.only
-    is_plain = all(one.operator.is_plain for one in line if isinstance(one.operator, Filter))
+    nodes, last = [node], node
+    while len(nodes) < LONGEST and _is_hidden(last) and last.only is not None:
+        last = last.only
+        nodes.append(last)
     is_free = last.is_handed_rows and not last.output.arcs and last.begins_with is None and last.early is None
-    return (*line, last) if isinstance(last.operator, SlidingSums) and is_plain and is_free else None
+    chain = chain_of([one.operator for one in nodes]) if is_free else None
+    return None if chain is None else Line(nodes, chain)
 
 
 def _is_hidden(node: Node) -> bool:
     """Whether nobody looks at a node but the one who reads it, and rows are all that it works on."""
     return node.is_handed_rows and node.needs_only_rows and node.results is None and node.early is None
-
-
-def _chain(line: Line) -> Chain:
-    """The operators of a line."""
-    first: Filter | None = None
-    window: TimeWindow | None = None
-    *before, last = (node.operator for node in line)
-    for one in before:
-        if isinstance(one, Filter):
-            first = one
-        else:
-            assert isinstance(one, TimeWindow)
-            window = one
-    assert isinstance(last, SlidingSums)
-    return Chain(first, window, last)

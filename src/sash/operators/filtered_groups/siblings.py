@@ -20,6 +20,7 @@ from sash.operators.filter.kernels import COLUMNS as TEST_COLUMNS
 from sash.operators.filter.operator import Filter
 from sash.operators.filtered_groups import kernels as kernel
 from sash.operators.group_by.sliding_sums import SlidingSums
+from sash.operators.operator import Operator
 from sash.operators.windows.operator import TimeWindow
 from sash.schema import FOREVER
 
@@ -34,6 +35,27 @@ class Chain(NamedTuple):
     filter: Filter | None
     window: TimeWindow | None
     sums: SlidingSums
+
+
+LONGEST = len(Chain._fields)
+
+
+def chain_of(operators: Sequence[Operator | None]) -> Chain | None:
+    """The chain that some operators are, each of which reads the one before; None if they are none."""
+    *before, sums = operators
+    if not isinstance(sums, SlidingSums):
+        return None
+    match before:
+        case []:
+            return Chain(None, None, sums)
+        case [TimeWindow() as window]:
+            return Chain(None, window, sums)
+        case [Filter(is_plain=True) as first]:
+            return Chain(first, None, sums)
+        case [Filter(is_plain=True) as first, TimeWindow() as window]:
+            return Chain(first, window, sums)
+        case _:
+            return None
 
 
 class Siblings:

@@ -26,7 +26,6 @@ from sash.database.instants import Instant, moment_or_none
 from sash.database.prepared import Prepared
 from sash.errors import SashError, as_text
 from sash.plan.streams import StreamSpec
-from sash.planner.choose import Choice
 from sash.runtime.instants import moment
 from sash.runtime.packets import Cargo
 from sash.runtime.progress import Progress
@@ -361,10 +360,6 @@ class Database(Answering):
     def _reading(self, view: str) -> AbstractContextManager[None]:
         """The same to read a view."""
         return self._turn()
-
-    @abstractmethod
-    def _running_choice(self, view: str) -> tuple[Choice, int]:
-        """How a view is run, and in how many shards."""
 
     @abstractmethod
     def _rows_seen(self) -> int:

@@ -14,7 +14,7 @@ from sash.errors import SashError, as_text
 from sash.plan.explain import explain_patterns
 from sash.plan.nodes import Plan, scans
 from sash.plan.statistics import Statistics
-from sash.planner.choose import Choice, choose
+from sash.planner.choose import Choice, CommonChoice, choose
 from sash.planner.explain import Counts, explain_streams, explain_view
 from sash.sql.bind import bind
 from sash.sql.catalog import ViewDefinition
@@ -41,6 +41,10 @@ class Explaining(Declarations):
     def analyze(self, view: str) -> str:
         """How a view has run so far: what was counted beside what was expected, and what its streams are like."""
 
+    @abstractmethod
+    def _running_choice(self, view: str) -> tuple[Choice, int]:
+        """How a view is run, and in how many shards."""
+
     def _analyzed(self, choice: Choice, shards: int, counted: Mapping[str, Counts], seen: Statistics) -> str:
         streams = sorted({scan.name for scan in scans(choice.plan)})
         table = explain_view(choice, self.expiry, self.statistics, counted, shards=shards)
@@ -62,9 +66,11 @@ class Explaining(Declarations):
 
     def _explain_plan(self, plan: Plan, view: str = "") -> str:
         """What a plan means, and how it will be run; of a view, with whom it shares operators."""
-        choice = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics)
+        choice, shards = choose(plan, SHOWN_SHARDS, self.expiry, self.statistics), SHOWN_SHARDS
         shared = self.queries.sharing_text(choice.placed(1, self.expiry)[0], view)
-        how = explain_view(choice, self.expiry, self.statistics, shards=SHOWN_SHARDS)
+        if view in self.queries.views and isinstance((running := self._running_choice(view))[0], CommonChoice):
+            choice, shards = running  # others have a part in it
+        how = explain_view(choice, self.expiry, self.statistics, shards=shards)
         return f"{explain_patterns(choice.plan)}\n\n{how}" + (f"\n\n{shared}" if shared else "")
 
     def _explain_query(self, query: ParsedQuery) -> str:

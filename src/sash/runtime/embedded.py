@@ -85,7 +85,8 @@ class EmbeddedHost(ReadableHost):
         readers = Counter(shown.view.spec for shown in self.views.values())
         for view in views:
             old = self.views[view.name].view.spec
-            if readers[old] == 1 and not {view.spec} & {*self._kept, *tried} and not old.is_held_back:
+            is_new = view.spec not in self._kept and view.spec not in tried
+            if is_new and readers[old] == 1 and not old.is_held_back:
                 tried[view.spec] = view
                 both = both.with_view(replace(view, name=BETWEEN + view.name), streams)
         if not tried:
@@ -100,9 +101,9 @@ class EmbeddedHost(ReadableHost):
         self.job = both.settled(exact)
         for view in tried.values():
             if view.name in exact:
-                old_view = self.views[view.name]
-                old_view.kept.spec, self._kept[view.spec] = view.spec, self._kept.pop(old_view.view.spec)
-                self.views[view.name] = replace(old_view, view=view)
+                was = self.views[view.name]
+                was.kept.spec, self._kept[view.spec] = view.spec, self._kept.pop(was.view.spec)
+                self.views[view.name] = replace(was, view=view)
         self._shard.take_up(self.job)
         return exact
 

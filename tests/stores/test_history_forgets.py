@@ -27,3 +27,18 @@ def test_few_rows_a_batch_do_not_stay_for_ever() -> None:
         kept.append(len(history))
     assert ROWS * WINDOW <= max(kept) < 2 * ROWS * WINDOW
     assert looks < 2_000 * ROWS / 64
+
+
+def test_a_window_that_moves_on_does_not_ask_for_more_room() -> None:
+    """Where rows had left in front of a window of five eighths of the room, the room was doubled all the same."""
+    arena, layout = Arena.anonymous(), Layout(Schema((Field("k", BIGINT),)))
+    history, piece, window = History(layout, arena.scope("history"), Interner(arena)), 100, 5_000
+    for first in range(0, 20 * window, piece):
+        rows, ts = np.zeros((piece, layout.width), np.int64), np.arange(first, first + piece)
+        rows[:, 0] = ts
+        history.append(Delta(rows, ts, forever(piece), np.ones(piece, np.int64)))
+        if history.has_grown:
+            history.forget(first + piece - window, 0)
+        known = history.delta()
+        assert known.ts.tolist() == known.rows[:, 0].tolist() == [*range(first + piece - len(known), first + piece)]
+    assert len(arena.array("history/ts", (1,))) == 8_192

@@ -11,7 +11,7 @@ from sash.deltas import Int64s
 from sash.kernels.exact_sum import ABOVE_ALL_LIMBS, RANGE_COLUMNS, needed_limbs
 from sash.operators.group_by import opcodes as words
 from sash.operators.group_by.tables import GroupTables
-from sash.operators.shared_groups.kernels import AT, BEFORE, DOUBLE_LIMBS, FEED_FIELDS, SUMS, TAP_FIELDS
+from sash.operators.shared_groups.kernels.records import AT, BEFORE, DOUBLE_LIMBS, FEED_FIELDS, SUMS, TAP_FIELDS
 
 Span = tuple[int, int]  # the first limb of a sum of doubles, and how many there are
 NO_SPAN: Span = (0, 0)

@@ -21,7 +21,8 @@ from sash.operators.group_by.kernels.sliding_sums import LIVE, TAIL, USED
 from sash.operators.group_by.sliding_sums import SLICE
 from sash.operators.many_outputs import ManyOutputs, Past
 from sash.operators.operator import OperatorContext
-from sash.operators.shared_groups import kernels as kernel
+from sash.operators.shared_groups.kernels import records
+from sash.operators.shared_groups.kernels import taps as kernel
 from sash.operators.shared_groups.parts import Parts, PastParts
 from sash.operators.shared_groups.tap_lines import TapLines
 from sash.schema import FOREVER
@@ -43,10 +44,10 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
         self._taps: dict[SlicedGroupBySpec, TapLines] = {}
         self._new: list[SlicedGroupBySpec] = []  # opened, and not run yet
         self._given: list[tuple[SlicedGroupBySpec, Delta]] = []
-        self._records, self._cursors = np.zeros((0, TapLines.WORDS), np.int64), np.zeros((0, kernel.CURSORS), np.int64)
-        self._work = np.zeros(kernel.WORK, np.int64)
-        self._work[kernel.NEXT] = FOREVER
-        self._bundle = Bundle(kernel.SharedGroups, self._parts.bundle, self._records, self._cursors, self._work)
+        self._records, self._cursors = np.zeros((0, TapLines.WORDS), np.int64), np.zeros((0, records.CURSORS), np.int64)
+        self._work = np.zeros(records.WORK, np.int64)
+        self._work[records.NEXT] = FOREVER
+        self._bundle = Bundle(records.SharedGroups, self._parts.bundle, self._records, self._cursors, self._work)
         self._room(FIRST_ROOM, spec.layout.width)
 
     @property
@@ -55,7 +56,7 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
 
     def due(self) -> int:
         self.begin()
-        instant: int = self._work.item(kernel.NEXT)
+        instant: int = self._work.item(records.NEXT)
         return instant
 
     def run(self, inputs: Sequence[Delta], now: int, begin: int | None) -> Delta:
@@ -81,31 +82,31 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
         if self._parts.widen(self._parts.layout.needed(delta.rows, delta.weight)):
             self._read_layout()
         self._parts.reserve(len(delta.ts))
-        tags, self._work[kernel.ROW] = self._parts.tags(delta.rows), 0
+        tags, self._work[records.ROW] = self._parts.tags(delta.rows), 0
         while not kernel.slide_shared(
             delta.rows, delta.ts, delta.weight, tags, now, self._bundle.record, self._instants, self._lanes, *self._changes
         ):
             self._take(found)
-            self._make_room(self._work.item(kernel.TAP))
+            self._make_room(self._work.item(records.TAP))
         self._take(found)
 
     def _take(self, found: dict[SlicedGroupBySpec, list[Delta]]) -> None:
         """What taps gave, out of the room that they share."""
-        if not self._work[kernel.INSTANTS]:
+        if not self._work[records.INSTANTS]:
             return
         taps = list(self._taps.items())
-        for number in np.flatnonzero(self._cursors[:, kernel.GIVEN]).tolist():
+        for number in np.flatnonzero(self._cursors[:, records.GIVEN]).tolist():
             tap, lines = taps[number]
             found.setdefault(tap, []).append(self._gathered(number, lines))
-        self._cursors[:, kernel.GIVEN] = 0
-        self._work[[kernel.LANES, kernel.WRITTEN, kernel.INSTANTS]] = 0
+        self._cursors[:, records.GIVEN] = 0
+        self._work[[records.LANES, records.WRITTEN, records.INSTANTS]] = 0
 
     def _gathered(self, number: int, lines: TapLines) -> Delta:
         cursors = self._cursors
-        out = Delta.room(cursors.item(number, kernel.GIVEN), lines.width)
+        out = Delta.room(cursors.item(number, records.GIVEN), lines.width)
         crowded = np.empty(len(out.ts), np.int64)
         crowds = kernel.gather(
-            cursors.item(number, kernel.FIRST_GIVEN), lines.width, self._instants, self._lanes, *self._changes, out.rows, out.ts,
+            cursors.item(number, records.FIRST_GIVEN), lines.width, self._instants, self._lanes, *self._changes, out.rows, out.ts,
             out.weight, crowded,
         )
         if crowds:
@@ -123,7 +124,7 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
 
     def _room(self, changes: int, width: int) -> None:
         """For so many changes of so many lanes, each at an instant of its own."""
-        self._instants = np.zeros((changes, kernel.GIVEN_FIELDS), np.int64)
+        self._instants = np.zeros((changes, records.GIVEN_FIELDS), np.int64)
         self._lanes = np.empty(changes * width, np.int64)
         self._changes = np.empty(changes, np.int64), np.empty(changes, np.int64)
 
@@ -184,7 +185,7 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
     def kept_by(self, tap: SlicedGroupBySpec) -> int:
         self.begin()
         number = list(self._taps).index(tap)
-        return int(self._parts.registers[TAIL] - self._cursors[number, kernel.LEAVE])
+        return int(self._parts.registers[TAIL] - self._cursors[number, records.LEAVE])
 
     def _use(self, taps: Sequence[SlicedGroupBySpec] | dict[SlicedGroupBySpec, TapLines]) -> None:
         """Let parts have what these taps want."""
@@ -204,8 +205,8 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
         first, scope, interner = len(self._taps), self._context.scope, self._context.interner
         made = [TapLines(tap, scope.scope(tap.fingerprint), self._parts.layout, interner) for tap in new]
         self._taps |= dict(zip(new, made, strict=True))
-        cursors = np.zeros((len(new), kernel.CURSORS), np.int64)
-        cursors[:, [kernel.SIZE, kernel.SLIDE]] = [tap.window for tap in new]
+        cursors = np.zeros((len(new), records.CURSORS), np.int64)
+        cursors[:, [records.SIZE, records.SLIDE]] = [tap.window for tap in new]
         self._aim(np.concatenate([self._records, [one.record for one in made]]), np.concatenate([self._cursors, cursors]))
         for number, lines in enumerate(made, first):
             kernel.place_tap(number, self._bundle.record)
@@ -214,7 +215,7 @@ class SharedGroups(ManyOutputs["SlicedGroupBySpec"]):
                 self._records[number] = lines.record
                 kernel.fill_tap(number, self._bundle.record)
 
-    def _aim(self, records: Int64s, cursors: Int64s) -> None:
-        self._records, self._cursors = records, cursors
-        self._bundle.replace(taps=records, cursors=cursors)
-        self._work[kernel.NEXT] = cursors[:, kernel.DUE].min(initial=FOREVER)
+    def _aim(self, lines: Int64s, cursors: Int64s) -> None:
+        self._records, self._cursors = lines, cursors
+        self._bundle.replace(taps=lines, cursors=cursors)
+        self._work[records.NEXT] = cursors[:, records.DUE].min(initial=FOREVER)

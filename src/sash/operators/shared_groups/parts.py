@@ -14,9 +14,9 @@ from sash.operators.group_by import opcodes as words
 from sash.operators.group_by.kernels.sliding_sums import HEAD, LIVE, TAIL
 from sash.operators.group_by.tables import key_tables
 from sash.operators.many_outputs import Past
-from sash.operators.shared_groups import kernels as kernel
 from sash.operators.shared_groups.feeds import PartFeed, PartLayout, Span
-from sash.operators.shared_groups.kernels import COUNT, END, GROUP, NEWEST, REACHED
+from sash.operators.shared_groups.kernels import records, slices
+from sash.operators.shared_groups.kernels.records import COUNT, END, GROUP, NEWEST, REACHED
 from sash.stores.arena import Scope
 from sash.stores.hash_table import grown_table
 from sash.stores.interner import Interner
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sash.operators.shared_groups.spec import SharedGroupsSpec
 
 FIRST_ROOM = 64
-SAVED_FIELDS = kernel.AT + 1  # of a feed; the spans of limbs are saved beside them
+SAVED_FIELDS = records.AT + 1  # of a feed; the spans of limbs are saved beside them
 FIRST_PART = 1 << 40  # numbers of parts begin here, so that there is room for older ones
 LONG_AGO = -(1 << 62)
 
@@ -48,16 +48,16 @@ class Parts:
         self._tables, self._key = key_tables(spec.input.layout, spec.layout, spec.keys), spec.layout
         self._input_width = spec.input.layout.width
         self._scope = scope
-        self.registers = scope.array("registers", kernel.REGISTERS)
+        self.registers = scope.array("registers", records.REGISTERS)
         if not self.registers[TAIL]:
-            self.registers[[HEAD, TAIL, kernel.LINKED]], self.registers[REACHED] = FIRST_PART, LONG_AGO
+            self.registers[[HEAD, TAIL, records.LINKED]], self.registers[REACHED] = FIRST_PART, LONG_AGO
         self._groups = scope.array("groups", (FIRST_ROOM, words.FIRST_CELL + self._key.width))
         self._table = scope.array("table", 2 * FIRST_ROOM)
         self.layout = PartLayout.read(scope.array("feeds", (0, SAVED_FIELDS)), scope.array("spans", (0, 2)))
         self._ring, self._newest = self._laid_out(FIRST_ROOM)
         shape = np.array([spec.width, self._key.values], np.int64)
         self.bundle = Bundle(
-            kernel.Parts, self._tables.bundle(self._key.width), self.layout.lines, shape, self.registers, self._table,
+            records.Parts, self._tables.bundle(self._key.width), self.layout.lines, shape, self.registers, self._table,
             self._groups, self._ring, self._newest,
         )
         codes = string_lanes(self._key)
@@ -92,7 +92,7 @@ class Parts:
 
     def tags(self, rows: Int64s) -> Int64s:
         tags = np.empty(len(rows), np.int64)
-        kernel.tag_rows(rows, self.bundle.record, tags)
+        slices.tag_rows(rows, self.bundle.record, tags)
         return tags
 
     def reserve(self, extra: int) -> None:
@@ -151,7 +151,7 @@ class Parts:
         self._scope.scope("ring").drop()
         self._ring, self._newest = self._laid_out(room)
         parts = np.zeros((len(held), layout.width), np.int64)
-        parts[:, : kernel.SUMS] = held[:, : kernel.SUMS]
+        parts[:, : records.SUMS] = held[:, : records.SUMS]
         old.moved(held, layout, parts)
         self._ring[numbers & (room - 1)] = parts
         before = list(old.places)
@@ -193,7 +193,7 @@ class Parts:
         self._complete(parts[~is_older])
         self._put_before(parts[is_older])
         self._newest[:] = 0
-        kernel.link_anew(self.bundle.record)
+        slices.link_anew(self.bundle.record)
 
     def _find_groups(self, keys: Int64s) -> Int64s:
         """The groups of keys, new ones if need be."""
@@ -202,7 +202,7 @@ class Parts:
             rows[:, line[words.KEY_LANE]] = keys[:, lane]
             is_null = keys[:, line[words.KEY_TO_MASK]] >> line[words.KEY_TO_BIT] & 1
             rows[:, line[words.KEY_MASK]] |= is_null << line[words.KEY_BIT]
-        kernel.find_groups(rows, self.tags(rows), self.bundle.record, found)
+        slices.find_groups(rows, self.tags(rows), self.bundle.record, found)
         return found
 
     def _complete(self, parts: Int64s) -> None:

@@ -12,8 +12,8 @@ from sash.kernels.bundles import PARTS, Bundle
 from sash.operators.group_by.opcodes import SHOWN
 from sash.operators.group_by.tables import group_tables
 from sash.operators.net_changes import NetChanges
-from sash.operators.shared_groups import kernels as kernel
 from sash.operators.shared_groups.feeds import PartFeed, PartLayout, feeds_of
+from sash.operators.shared_groups.kernels import records
 from sash.stores.arena import Scope
 from sash.stores.interner import Interner
 
@@ -26,7 +26,7 @@ FIRST_ROOM = 4
 class TapLines:
     """Of one tap, in a scope of an arena."""
 
-    WORDS = PARTS * len(kernel.Tap._fields)  # of its record
+    WORDS = PARTS * len(records.Tap._fields)  # of its record
 
     def __init__(self, tap: SlicedGroupBySpec, scope: Scope, layout: PartLayout, interner: Interner) -> None:
         self._tables, self._scope = group_tables(tap.below_window), scope
@@ -36,7 +36,7 @@ class TapLines:
         feeds, self._ranges = layout.tap_feeds(self._tables, self._limbs_at)
         self._lines = scope.array("lines", (FIRST_ROOM, self._limbs_at + layout.limbs_of(self._tables)))
         shape = np.array([self._tables.cells, self.width, tap.layout.values], np.int64)
-        self._bundle = Bundle(kernel.Tap, self._tables.bundle(self.width), feeds, self._lines, shape, self._ranges)
+        self._bundle = Bundle(records.Tap, self._tables.bundle(self.width), feeds, self._lines, shape, self._ranges)
 
     @staticmethod
     def feeds(tap: SlicedGroupBySpec) -> list[PartFeed]:

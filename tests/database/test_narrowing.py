@@ -118,3 +118,40 @@ def test_an_index_is_made_for_figures_that_are_asked_again_and_again() -> None:
         assert str(db.explain("SELECT MEDIAN(v) AS m FROM held")).splitlines()[-1] == (
             "automatic index of held, TREE (v): values beside its figures"
         )
+
+
+SKEWED = """
+    CREATE STREAM s (ts TIMESTAMP, k BIGINT, g BIGINT, v DOUBLE) TIMESTAMP BY ts;
+    CREATE INDEX by_g ON s [RANGE 1 HOUR] (g);
+    CREATE INDEX by_v ON s [RANGE 1 HOUR] (v) USING TREE;
+    CREATE INDEX by_gv ON s [RANGE 1 HOUR] (g, v) USING TREE;
+    CREATE INDEX by_k ON s [RANGE 1 HOUR] (k);
+"""
+
+
+@pytest.mark.parametrize(
+    ("sql", "dropped", "most", "used"),
+    [
+        ("SELECT k FROM {w} WHERE g = 1 AND v > 100 AND v < 102", "by_gv", 20, (3,)),  # half of the rows have this g
+        ("SELECT k FROM {w} WHERE k = 7 AND g = 1 AND v > 0", "", 3, (1,)),
+        ("SELECT k FROM {w} WHERE g = 7 AND v > 100", "by_gv", 1, (2,)),  # one row has
+        ("SELECT SUM(v) AS v FROM {w} WHERE g = 1 AND v > 100 AND v < 102", "by_gv", 20, (3,)),
+    ],
+)  # fmt: skip
+def test_an_index_that_finds_many_rows_gives_way_to_another(sql: str, dropped: str, most: int, used: tuple[int, ...]) -> None:
+    """Which of them finds fewer no condition tells: it is seen when they are asked."""
+    with sash.connect(indexes="asked") as db:
+        db.execute(SKEWED + (f"DROP INDEX {dropped}" if dropped else ""))
+        db.push("s", [(number, number % 1_000, 7 if number == 500 else number % 2, number / 4) for number in range(ROWS)])
+        text, everything = sql.format(w=WINDOW), sql.format(w="s [RANGE 2 HOURS]")
+        db.execute("CREATE MATERIALIZED VIEW held AS " + everything)
+        for _ in range(3):
+            assert sorted(map(str, db.query(text).to_pylist())) == sorted(map(str, db.view("held").to_pylist()))
+        question = db.questions.asked(text, db.catalog)
+        selection = db.questions.selection(question)
+        if selection is not None:
+            wanted = db.questions.access(selection, db.catalog).wanted
+        else:
+            (wanted,) = db.questions.narrowed(question, db.catalog).wanted.values()  # type: ignore[union-attr]
+        assert wanted.looked_at <= most and wanted.used is not None and wanted.used.shape.columns == used
+        assert "if that finds many rows, perhaps" in str(db.explain(text)).splitlines()[-1]

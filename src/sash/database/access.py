@@ -131,6 +131,12 @@ class Choice:
     access: ByKeys | BySpans | InOrder
     merit: tuple[int, ...]
     reason: str
+    columns: frozenset[int] = frozenset()  # by whose values it leaves rows out
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it reads the first rows of an order alone."""
+        return isinstance(self.access, BySpans) and self.access.first is not None
 
 
 class Chooser:
@@ -141,9 +147,11 @@ class Chooser:
         self._layout, self._asked = layout, Asked.by(conditions)
         self._order, self._first = order, first
 
-    def choose(self, shapes: Iterable[IndexShape]) -> Choice | None:
+    def choices(self, shapes: Iterable[IndexShape]) -> list[Choice]:
+        """The best one first, as far as conditions tell, and those that may find fewer rows: that is seen when they are asked."""
         found = [choice for shape in shapes if (choice := self._by(shape)) is not None]
-        return max(found, key=lambda choice: choice.merit, default=None)
+        ranked = sorted(found, key=lambda choice: choice.merit, reverse=True)
+        return ranked[:1] + [other for other in ranked[1:] if other.is_limited or not other.columns <= ranked[0].columns]
 
     def by_values(self, shape: IndexShape, told: frozenset[int], fractions: frozenset[Fraction] | None) -> Choice | None:
         """Where only values of some columns matter, and their numbers: by an ordered index that tells these, and has what is
@@ -197,7 +205,8 @@ class Chooser:
             return self._by_spans(shape, equal, known)
         if equal < len(columns):
             return None
-        return Choice(ByKeys(shape, Lines(self._layout, columns, known)), (equal, 0, 1), self._said(columns, known))
+        access = ByKeys(shape, Lines(self._layout, columns, known))
+        return Choice(access, (equal, 1, 0), self._said(columns, known), frozenset(columns))
 
     def _by_spans(self, shape: IndexShape, equal: int, known: Sequence[tuple[Value, ...]]) -> Choice | None:
         """Of rows that are equal in so many first columns to some that are known."""
@@ -215,7 +224,8 @@ class Chooser:
             spans = self._in_reading_order(columns, spans[0], known[0], limits)
             reasons.append(f"the first {first.count:,} of its order")
         more = int(first is not None) + int(limits is not None)
-        return Choice(BySpans(shape, spans, first), (equal, more, 0), ", ".join(reasons))
+        narrowed = frozenset(shape.columns[: equal + (limits is not None)])
+        return Choice(BySpans(shape, spans, first), (equal, 0, more), ", ".join(reasons), narrowed)
 
     def _said(self, columns: Sequence[int], known: Sequence[tuple[Value, ...]]) -> str:
         """What is looked up, in words."""

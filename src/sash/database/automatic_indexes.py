@@ -54,7 +54,7 @@ class AutomaticIndexes:
         if not self._is_on:
             return False
         self._questions += 1
-        if wanted.access is not None and (use := self._uses.get((asked.view, wanted.access.shape))) is not None:
+        if wanted.used is not None and (use := self._uses.get((asked.view, wanted.used.shape))) is not None:
             use.question, use.rows = self._questions, wanted.rows
         is_changed = self._questions % LOOK == 0 and self._drop_unused(catalog)
         if wanted.rows < FEWEST or wanted.looked_at < FEWEST:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sash.database.access import Choice
 from sash.deltas import Layout
 from sash.plan.index_method import LIST
-from sash.runtime.access import Wanted
+from sash.runtime.access import InOrder, Wanted
 from sash.scalar.nodes import Call
 from sash.sql.catalog import Catalog, IndexDefinition
 from sash.sql.indexes import column_places
@@ -27,8 +27,8 @@ class RowsAsked(Protocol):
     def layout(self) -> Layout: ...
     @property
     def conditions(self) -> Sequence[Call]: ...
-    def choice(self, indexes: Iterable[IndexShape]) -> Choice | None:
-        """Of the index that they are found by."""
+    def choices(self, indexes: Iterable[IndexShape]) -> Sequence[Choice]:
+        """Of indexes that they are found by, the best one first."""
 
     def wished(self) -> Iterable[IndexShape]:
         """Indexes that would leave less to look at than all rows, those that cost least first."""
@@ -62,18 +62,23 @@ def indexes_of(view: str, catalog: Catalog) -> Mapping[IndexShape, IndexDefiniti
 
 def access_of(asked: RowsAsked, indexes: Mapping[IndexShape, IndexDefinition]) -> Access:
     """By the best index; where none serves, and rows are not told apart by what is asked for, all rows are read."""
-    choice = asked.choice(indexes)
-    wanted = Wanted(asked.layout, asked.conditions, None if choice is None else choice.access, frozenset(indexes))
-    if choice is not None:
-        index = indexes[choice.access.shape]
-        columns = ", ".join(index.columns)
-        own = "automatic index" if index.is_automatic else f"index {index.name}"
-        return Access(wanted, f"{own} of {index.view}, {index.method} ({columns}): {choice.reason}")
+    choices = asked.choices(indexes)
+    first = choices[0].access if choices else None
+    others = tuple(one.access for one in choices[1:] if not isinstance(one.access, InOrder))
+    wanted = Wanted(asked.layout, asked.conditions, first, frozenset(indexes), others)
+    if choices:
+        told = [_told(one, indexes[one.access.shape]) for one in choices]
+        return Access(wanted, "; if that finds many rows, perhaps ".join(told))
     listed = next((index for index in indexes.values() if index.method == LIST), None)
     if listed is not None:
         return Access(wanted, f"index {listed.name} of {listed.view}, {LIST}: all rows are looked at")
     why = "no index of it serves" if indexes else "it has no index"
     return Access(wanted, f"all rows of {asked.view}: {why}")
+
+
+def _told(choice: Choice, index: IndexDefinition) -> str:
+    own = "automatic index" if index.is_automatic else f"index {index.name}"
+    return f"{own} of {index.view}, {index.method} ({', '.join(index.columns)}): {choice.reason}"
 
 
 def indexes_table(catalog: Catalog) -> pa.Table:

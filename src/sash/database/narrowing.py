@@ -68,13 +68,13 @@ class Rows:
     values: Values | None = None
     matching: Matching | None = None
 
-    def choice(self, indexes: Iterable[IndexShape]) -> Choice | None:
+    def choices(self, indexes: Iterable[IndexShape]) -> list[Choice]:
         chooser, shapes = self._chooser(), list(indexes)
         if self.values is None:
-            return chooser.choose(shapes)
+            return chooser.choices(shapes)
         told, fractions = self.values.columns, self.values.fractions
         found = [one for shape in shapes if (one := chooser.by_values(shape, told, fractions)) is not None]
-        return max(found, key=lambda choice: choice.merit) if found else chooser.choose(shapes)
+        return [max(found, key=lambda choice: choice.merit)] if found else chooser.choices(shapes)
 
     def wished(self) -> Iterator[IndexShape]:
         if self.values is not None and len(self.values.columns) == 1 and not self.filters:

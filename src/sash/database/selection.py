@@ -47,8 +47,8 @@ class Selection:
         first = plan.offset + plan.count if isinstance(plan, Top) and order else None
         return Chooser(self.layout, self.filters, order or (), first)
 
-    def choice(self, indexes: Iterable[IndexShape]) -> Choice | None:
-        return self.chooser().choose(indexes)
+    def choices(self, indexes: Iterable[IndexShape]) -> list[Choice]:
+        return self.chooser().choices(indexes)
 
     def wished(self) -> Iterable[IndexShape]:
         return self.chooser().wished()

@@ -84,6 +84,11 @@ class ByKeys:
     shape: IndexShape
     lines: Lines
 
+    def refilled(self, values: Mapping[int, Constant]) -> ByKeys:
+        """With other values in some columns."""
+        named = {column: constant for column, constant in values.items() if column in self.shape.columns}
+        return ByKeys(self.shape, self.lines.refilled(named))
+
 
 @dataclass(frozen=True, eq=False)
 class Bound:
@@ -154,11 +159,12 @@ class Wanted:
 
     def __init__(
         self, layout: Layout, conditions: Sequence[Call], access: Access | None = None,
-        indexes: frozenset[IndexShape] = frozenset(),
+        indexes: frozenset[IndexShape] = frozenset(), others: tuple[ByKeys | BySpans, ...] = (),
     ) -> None:
-        """`indexes` are all that the view has."""
+        """`indexes` are all that the view has; `others` find the same rows, and are for where the access finds many."""
         self.tests: ConditionTable | RefilledTable = ConditionTable(conditions, layout)
-        self.access, self.indexes, self.layout = access, indexes, layout
+        self.access, self.others, self.indexes, self.layout = access, others, indexes, layout
+        self.used = access  # when it was last asked for
         self.rows = self.looked_at = 0  # how many there were when it was last asked for, and how many of them were looked at
         self._conditions = conditions
         self._equal: dict[int, Literal] = {}
@@ -188,16 +194,17 @@ class Wanted:
         None if what is looked up does not come of them one by one. Constants are as columns of theirs have them."""
         if not isinstance(self.tests, ConditionTable) or isinstance(self.access, BySpans | InOrder):
             return None
-        if self.access is not None and len(self.access.lines) != 1:
+        ways = [] if self.access is None else [self.access, *self.others]
+        if any(not isinstance(way, ByKeys) or len(way.lines) != 1 for way in ways):
             return None
         values = dict(constants.values())
         other = Wanted.__new__(Wanted)
         other.tests = RefilledTable(self.tests, {place: constant for place, (_, constant) in constants.items()})
         other.indexes, other.layout, other._equal = self.indexes, self.layout, self._equal
-        other.access, other.rows, other.looked_at = None, 0, 0
-        if self.access is not None:
-            named = {column: constant for column, constant in values.items() if column in self.access.shape.columns}
-            other.access = ByKeys(self.access.shape, self.access.lines.refilled(named))
+        other.rows = other.looked_at = 0
+        refilled = [way.refilled(values) for way in ways if isinstance(way, ByKeys)]
+        other.access = other.used = refilled[0] if refilled else None
+        other.others = tuple(refilled[1:])
         other._first, other._values, other._keys = self, values, {}
         return other
 

@@ -43,6 +43,8 @@ Relations: TypeAlias = Mapping[str, Net | Weighed]  # by name
 ReadRows: TypeAlias = Callable[[Read], Weighed]
 
 FEW = 32  # changes that are looked for in a whole answer
+MANY = 1_000  # rows that an index may find before others are looked at, too
+SCATTERED = 6  # rows that are looked at as they lie in the time of one that an index finds
 
 NO_LANES: Lanes = np.empty((0, 1), np.int64), np.empty(0, np.int64)
 
@@ -186,18 +188,43 @@ class LiveView:
 
     def _candidates(self, wanted: Wanted, ahead: Lanes) -> Lanes:
         """All rows that may be wanted, with their counts, whatever of these changes is about to come."""
-        access, bag = wanted.access, self._bag
+        access, bag, gone = wanted.access, self._bag, int(-ahead[1].clip(max=0).sum())
+        if access is None:
+            key = wanted.key(bag.key_columns)
+            return bag.rows() if key is None else bag.find(key.lanes(self._interner))
+        assert not isinstance(access, InOrder), "values are not rows"
+        access, expected = self._narrowest((access, *wanted.others), gone)
+        if expected > MANY and SCATTERED * expected > len(bag):
+            wanted.used = None
+            return bag.rows()
+        wanted.used, index = access, bag.index(access.shape)
         if isinstance(access, ByKeys):
-            index = bag.index(access.shape)
             assert isinstance(index, HashIndex)
             return bag.at(index.find(access.lines.lanes(self._interner)))
-        if isinstance(access, BySpans):
-            index = bag.index(access.shape)
-            assert isinstance(index, TreeIndex)
-            return bag.at(index.between(access.ranks(index, self._interner, int(-ahead[1].clip(max=0).sum()))))
-        assert access is None, f"rows are not looked for by {type(access).__name__} here"
-        key = wanted.key(bag.key_columns)
-        return bag.rows() if key is None else bag.find(key.lanes(self._interner))
+        assert isinstance(index, TreeIndex)
+        return bag.at(index.between(access.ranks(index, self._interner, gone)))
+
+    def _narrowest(self, ways: Sequence[ByKeys | BySpans], gone: int) -> tuple[ByKeys | BySpans, int]:
+        """The first one that finds few rows, or the one that finds least. A hash index that found many is tried again later, as
+        other values may have fewer."""
+        best, least = ways[0], self._expected(ways[0], gone)
+        for way in ways[1:]:
+            if least <= MANY:
+                break
+            if (expected := self._expected(way, gone)) < least:
+                best, least = way, expected
+        for index in (self._bag.index(way.shape) for way in ways[: ways.index(best)]):
+            if isinstance(index, HashIndex):
+                index.found -= index.found >> 6
+        return best, least
+
+    def _expected(self, access: ByKeys | BySpans, gone: int) -> int:
+        """How many rows an access finds: as many as its index last found for a value, or as many as there are in its spans."""
+        index = self._bag.index(access.shape)
+        if isinstance(index, HashIndex):
+            return index.found * len(access.lines) if isinstance(access, ByKeys) else 0
+        assert isinstance(index, TreeIndex) and isinstance(access, BySpans)
+        return sum(high - low for low, high in access.ranks(index, self._interner, gone))
 
     def _netted(self, rows: Int64s, weights: Int64s) -> Lanes:
         same = np.zeros(len(weights), np.int64)

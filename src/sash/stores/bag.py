@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -78,6 +79,32 @@ class RowBag:
         return grown_table(self._scope, name, old, table_length(wanted))
 
 
+@dataclass
+class Lagging:
+    """An index, and the nodes that have changed since it was last asked: parts, in each of which a node is once."""
+
+    index: ViewIndex
+    parts: list[Int64s] = field(default_factory=list)
+    count: int = 0  # of nodes in all parts
+
+    def note(self, nodes: Int64s, most: int) -> None:
+        """There are so many nodes at most, so what nobody asks for does not grow for ever."""
+        self.parts.append(nodes)
+        self.count += len(nodes)
+        if self.count > most:
+            self.parts = [self._once()]
+            self.count = len(self.parts[0])
+
+    def caught_up(self) -> ViewIndex:
+        if self.parts:
+            nodes, self.parts, self.count = self._once(), [], 0
+            self.index.refresh(nodes, len(nodes))
+        return self.index
+
+    def _once(self) -> Int64s:
+        return self.parts[0] if len(self.parts) == 1 else np.unique(np.concatenate(self.parts))[:, np.newaxis]
+
+
 class AnswerBag(RowBag):
     """A bag that no operator looks into: rows come and go, and all of them, or those of a key, are asked for now and then."""
 
@@ -90,7 +117,7 @@ class AnswerBag(RowBag):
         self.count_lane = self._width + kernel.COUNT
         self.registers[kernel.USED] = max(1, self.registers[kernel.USED])  # in an index, node 0 is nobody
         self._watch, self._touched = scope.scope("watch"), NOTHING_TOUCHED
-        self._indexes: dict[IndexShape, ViewIndex] = {}
+        self._indexes: dict[IndexShape, Lagging] = {}
 
     def reserve(self, extra: int) -> None:
         super().reserve(extra + 1)
@@ -102,35 +129,38 @@ class AnswerBag(RowBag):
         wanted = frozenset(shapes)
         if wanted == self._indexes.keys():
             return
-        self._refresh()
+        self._note_touched()
         for shape in [shape for shape in self._indexes if shape not in wanted]:
-            self._indexes.pop(shape).close()
+            self._indexes.pop(shape).index.close()
         new = [shape for shape in sorted(wanted, key=str) if shape not in self._indexes]
         if new and not self._indexes:
             self._touched = self._watch.array("touched", (len(self.nodes), 2))
         every = np.flatnonzero(self.nodes[: self.registers[kernel.USED], self.count_lane])
         for shape in new:
-            index = self._indexes[shape] = make(shape, self._scope.scope(f"index {shape.method} {shape.columns}"))
+            index = make(shape, self._scope.scope(f"index {shape.method} {shape.columns}"))
+            self._indexes[shape] = Lagging(index)
             index.refresh(np.ascontiguousarray(every[:, np.newaxis]), len(every))
         if not self._indexes and len(self._touched):
             self._watch.drop()
             self._touched = NOTHING_TOUCHED
 
     def index(self, shape: IndexShape) -> ViewIndex:
-        """One of them, as it is now."""
-        self._refresh()
-        return self._indexes[shape]
+        """One of them, as it is now. The others pay when they are asked."""
+        self._note_touched()
+        return self._indexes[shape].caught_up()
 
     def at(self, nodes: Int64s) -> tuple[Int64s, Int64s]:
         """The rows of some nodes, and their counts."""
         found = self.nodes[nodes]
         return np.ascontiguousarray(found[:, : self._width]), found[:, self.count_lane]
 
-    def _refresh(self) -> None:
+    def _note_touched(self) -> None:
+        """Every index knows what it has to take in."""
         count = int(self.registers[TOUCHED])
         if count:
-            for index in self._indexes.values():
-                index.refresh(self._touched, count)
+            nodes = self._touched[:count, :1].copy()
+            for lagging in self._indexes.values():
+                lagging.note(nodes, len(self.nodes))
             forget_touched(count, self._touched)
             self.registers[TOUCHED] = 0
 

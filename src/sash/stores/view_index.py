@@ -68,6 +68,7 @@ class HashIndex(ViewIndex):
     def __init__(self, bag: AnswerBag, scope: Scope, key: KeyColumns) -> None:
         super().__init__(bag, scope)
         self._key = key
+        self.found = 0  # nodes for a line, when it was last asked
         self._links = scope.array("links", (len(bag.nodes), kernel.LINKS))
         self._table = scope.array("table", table_length(len(bag.nodes)))
 
@@ -89,6 +90,7 @@ class HashIndex(ViewIndex):
         if count > len(found):
             found = np.empty(count, np.int64)
             kernel.nodes_of_tags(tags, self._table, self._links, found)
+        self.found = count // max(1, len(tags))
         return found[:count]
 
 

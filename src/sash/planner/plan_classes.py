@@ -7,6 +7,7 @@ is a subclass of one that is named, or named itself.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -49,7 +50,7 @@ class Classes:
 def written_classes(root: Any) -> Classes:
     """Everything that a value of this annotation may be made of."""
     for family in pkgutil.iter_modules(sash.operators.__path__, "sash.operators."):
-        if family.ispkg:
+        if family.ispkg and importlib.util.find_spec(f"{family.name}.spec") is not None:  # some are part of what others do
             importlib.import_module(f"{family.name}.spec")  # so that all subclasses of Spec are known
     found: dict[str, WrittenClass] = {}
     enums: dict[str, type[Enum]] = {}

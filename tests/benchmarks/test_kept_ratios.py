@@ -43,4 +43,4 @@ def test_numbers_of_something_else_are_an_error(command: Path) -> None:
 
 
 def test_what_is_kept_can_be_read() -> None:
-    assert all(0 < share < 2 for share in json.loads(ratios.KEPT.read_text()).values())
+    assert all(0 < share < 5 for share in json.loads(ratios.KEPT.read_text()).values())  # above 1 where few of many views have work

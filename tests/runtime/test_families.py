@@ -12,6 +12,7 @@ import pytest
 import sash
 from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta
+from sash.operators.filtered_groups import siblings
 from sash.operators.filtered_groups.siblings import Siblings
 from sash.runtime import readers
 from sash.runtime.node import Node
@@ -165,3 +166,19 @@ def test_nobody_is_asked_without_rows_or_an_instant_that_has_come(monkeypatch: p
     assert times == [1, 0]
     db.advance("1970-01-01 00:01:00")
     assert times == [1, 0]
+
+
+def test_much_that_leaves_at_once_is_given_away_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    for large in (1 << 16, 100):
+        monkeypatch.setattr(siblings, "LARGE", large)
+        db = declared()
+        for start in range(0, 300, 60):
+            db.push("s", [(1 + (start + number) / 1000, number % 50, number % 10) for number in range(60)])
+        db.push("s", [(2, 7, 5)])
+        assert open_families(db) >= 1
+        db.advance("1970-01-01 00:01:00")
+        db.push("s", [(70, 7, 5), (71, 7, 5)])
+        db.end()
+        answers.append(told(db))
+    assert answers[0] == answers[1] and len(answers[0]["v0"]) > 500

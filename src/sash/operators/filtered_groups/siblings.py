@@ -24,7 +24,7 @@ from sash.operators.operator import Operator
 from sash.operators.windows.operator import TimeWindow
 from sash.schema import FOREVER
 
-FIRST_ROOM, LARGE = 64, 1 << 16  # changes for which there is room; so much room is not kept
+FIRST_ROOM, LARGE = 64, 1 << 16  # changes for which there is room; room for more is given away with them
 NO_TESTS = np.empty((0, TEST_COLUMNS), np.int64)
 COUNTED = (kernel.PASSED, kernel.CAME, kernel.WENT)
 
@@ -108,12 +108,14 @@ class Siblings:
         lines = self._found[:found].tolist()
         if crowds:
             self._order(out, lines, self._crowded[:crowds])
+        is_large = end > LARGE
+        if is_large:  # it goes to those who read it
+            self._out, self._crowded = Delta.room(FIRST_ROOM, self._width), np.empty(FIRST_ROOM, np.int64)
         rows, ts, weight = out.rows, out.ts, out.weight
         for place, start, stop, _ in lines:
-            made = rows[start:stop].copy(), ts[start:stop].copy(), forever(stop - start), weight[start:stop].copy()
-            yield place, Delta(*made, True)
-        if end > LARGE:
-            self._out, self._crowded = Delta.room(FIRST_ROOM, self._width), np.empty(FIRST_ROOM, np.int64)
+            made = rows[start:stop], ts[start:stop], weight[start:stop]
+            some, when, sign = made if is_large else [one.copy() for one in made]
+            yield place, Delta(some, when, forever(stop - start), sign, True)
 
     def _order(self, out: Delta, lines: Sequence[Sequence[int]], crowded: Int64s) -> None:
         firsts = [line[kernel.FIRST_CROWD] for line in lines]

@@ -21,6 +21,7 @@ from sash.stores.interner import Interner
 from sash.stores.lanes import string_lanes
 
 FIRST_ROOM = 64
+BUCKETS = 4  # for every line: in a bucket of its own a row is found without a look at lines of other keys
 
 
 class RowLog:
@@ -98,7 +99,7 @@ class RowLog:
 
     def _table_room(self, room: int) -> int:
         """How many buckets there are for so many lines."""
-        return room
+        return BUCKETS * room
 
     def _places(self) -> Int64s:
         return np.arange(self.registers[OLDEST], self.registers[TAIL]) & (len(self.lines) - 1)

@@ -155,3 +155,13 @@ def test_an_index_that_finds_many_rows_gives_way_to_another(sql: str, dropped: s
             (wanted,) = db.questions.narrowed(question, db.catalog).wanted.values()  # type: ignore[union-attr]
         assert wanted.looked_at <= most and wanted.used is not None and wanted.used.shape.columns == used
         assert "if that finds many rows, perhaps" in str(db.explain(text)).splitlines()[-1]
+
+
+def test_a_value_of_few_rows_is_found_by_hash_after_one_of_many() -> None:
+    with sash.connect(indexes="asked") as db:
+        db.execute(SKEWED + "DROP INDEX by_gv; DROP INDEX by_v")
+        db.push("s", [(number, number, 7 if number == 500 else 1, 0.0) for number in range(ROWS)])
+        for group, rows in ((1, ROWS - 1), (7, 1), (1, ROWS - 1), (7, 1)):
+            text = f"SELECT COUNT(*) AS n, MAX(k) AS k FROM {WINDOW} WHERE g = {group}"
+            assert db.query(text).to_pylist() == [{"n": rows, "k": 500 if group == 7 else ROWS - 1}]
+            assert looked_at(db, text)[WINDOW] in (rows - 1, rows)  # the last row is not final yet

@@ -44,7 +44,7 @@ ReadRows: TypeAlias = Callable[[Read], Weighed]
 
 FEW = 32  # changes that are looked for in a whole answer
 MANY = 1_000  # rows that an index may find before others are looked at, too
-SCATTERED = 6  # rows that are looked at as they lie in the time of one that an index finds
+SCATTERED = 6  # rows that are looked at as they lie in the time of one that an ordered index finds
 
 NO_LANES: Lanes = np.empty((0, 1), np.int64), np.empty(0, np.int64)
 
@@ -194,7 +194,7 @@ class LiveView:
             return bag.rows() if key is None else bag.find(key.lanes(self._interner))
         assert not isinstance(access, InOrder), "values are not rows"
         access, expected = self._narrowest((access, *wanted.others), gone)
-        if expected > MANY and SCATTERED * expected > len(bag):
+        if isinstance(access, BySpans) and expected > MANY and SCATTERED * expected > len(bag):
             wanted.used = None
             return bag.rows()
         wanted.used, index = access, bag.index(access.shape)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numba
 import pytest
 
 import sash
-from sash.kernels.compiling import IS_KEPT, kernel
+from sash.kernels.compiling import IS_KEPT, kernel, unspecialized
 
 pytestmark = pytest.mark.laws  # processes that compile: seconds
 
@@ -150,3 +154,86 @@ def test_a_kernel_is_compiled_again_when_a_module_it_imports_has_changed(tmp_pat
     assert multiple_of_seven() == ["14", "1"]  # only older than it was
     (tmp_path / "sash/factor.py").write_text("FACTOR = 3\n")
     assert multiple_of_seven() == ["21", "0"]
+
+
+AT_ONCE = """
+import sys
+import time
+from once_functions import shared
+from sash.kernels.compiling import kernel
+compiled = kernel(shared)
+print("ready", flush=True)
+sys.stdin.readline()
+assert compiled(7) == 14
+print(sum(compiled.stats.cache_misses.values()), flush=True)
+"""
+
+
+@pytest.mark.skipif(not IS_KEPT, reason="nothing is kept here")
+@pytest.mark.parametrize("is_held", [True, False])
+def test_of_processes_that_want_a_kernel_at_once_one_compiles_it(tmp_path: Path, is_held: bool) -> None:
+    """Also where the one that was to do it dies: here it is this one, which holds the turn until all others wait for it."""
+    (tmp_path / "once_functions.py").write_text("def shared(n):\n    return 2 * n\n")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-c", AT_ONCE]
+    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(3)]
+    try:
+        assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3  # type: ignore[union-attr]
+        found = run_python("import numba, once_functions; from sash.kernels.compiling import kernel\n"
+                           "c = kernel(once_functions.shared)._cache; print(c.cache_path + '/' + c._impl.filename_base + '.lock')", environment)
+        lock = Path(found.strip())
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with open(lock, "wb") as turn:
+            if is_held:
+                fcntl.flock(turn, fcntl.LOCK_EX)
+            for process in processes:
+                process.stdin.write("\n")  # type: ignore[union-attr]
+                process.stdin.flush()  # type: ignore[union-attr]
+            if is_held:
+                end = time.monotonic() + 60
+                while len(waiting_for(lock)) < 3:
+                    assert time.monotonic() < end
+                    time.sleep(0.05)
+                assert all(process.poll() is None for process in processes)
+        assert sorted(int(process.communicate()[0]) for process in processes) == [0, 0, 1]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def run_python(program: str, environment: dict[str, str]) -> str:
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def waiting_for(path: Path) -> set[int]:
+    """The other processes that have a file open."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if os.readlink(link) == str(path) and int(link.parts[2]) != os.getpid():
+                found.add(int(link.parts[2]))
+    return found
+
+
+@pytest.mark.parametrize(("compiler", "forms"), [(kernel, 2), (unspecialized, 1)], ids=["kernel", "unspecialized"])
+def test_of_how_many_forms_a_function_is_that_others_call_with_constants(functions: ModuleType, compiler: Callable[..., Any], forms: int) -> None:
+    inner = compiler(functions.twice)
+
+    @numba.njit
+    def outer() -> int:
+        return inner(7) + inner(8)  # type: ignore[no-any-return]
+
+    assert outer() == 30
+    assert len(inner.signatures) == forms
+
+
+def test_whether_a_kernel_was_compiled_before_goes_by_its_source(functions: ModuleType, tmp_path: Path) -> None:
+    """After an upgrade the files of the earlier one still lie there."""
+    cache = kernel(functions.twice)._cache
+    assert not cache.is_kept
+    is_found(functions.twice)
+    assert cache.is_kept
+    with open(tmp_path / "kept_functions.py", "a") as source:
+        source.write("# changed\n")
+    assert not kernel(functions.twice)._cache.is_kept

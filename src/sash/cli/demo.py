@@ -14,14 +14,17 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from sash.cli.first_time import Play, told_of_compiling
 from sash.cli.job_file import load
 from sash.cli.report import instant_text, line, summary
 from sash.database.answer import Answer
 from sash.database.embedded import EmbeddedDatabase
 from sash.generate import TRAFFIC_VIEWS, generate
 from sash.runtime.progress import Progress
+from sash.warm import play_shards
 
 BATCHES = 20
+FEW = 10_000  # rows that call all kernels of a query
 SHOWN = 5  # rows of every answer
 EVERY = 4.0  # seconds between two pictures where there is no terminal
 
@@ -69,7 +72,8 @@ def run_demo(rows: int, seed: int, engine: str, record: Path | None) -> None:
         job = _make_job(Path(folder), rows, seed, console)
         console.print(f"running three continuous queries {'on Spark' if engine == 'spark' else 'in this process'}")
         play = _on_spark if engine == "spark" else _embedded
-        stage = play(job, -(-rows // BATCHES), console)
+        with told_of_compiling(lambda text: console.print(text, highlight=False), _plays(seed)):
+            stage = play(job, -(-rows // BATCHES), console)
     _figures(console, stage)
     if record is not None:
         paper = Console(record=True, width=84, file=io.StringIO())
@@ -77,6 +81,19 @@ def run_demo(rows: int, seed: int, engine: str, record: Path | None) -> None:
         paper.print(stage.picture)
         _figures(paper, stage)
         paper.save_svg(str(record), title="sash demo")
+
+
+def _plays(seed: int) -> list[Play]:
+    """What calls the kernels of the demo: each of its queries over fewer rows, and rows on their way to shards."""
+    views = [text for text in TRAFFIC_VIEWS.split(";") if text.strip()]
+    return [*((play_view, (view, seed)) for view in views), (play_shards, ())]
+
+
+def play_view(view: str, seed: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="sash-demo-") as name, EmbeddedDatabase(base=Path(name)) as db:
+        generate("traffic", FEW, seed, Path(name))
+        db.execute((Path(name) / "streams.sql").read_text() + view)
+        db.run()
 
 
 def _make_job(folder: Path, rows: int, seed: int, console: Console) -> Path:

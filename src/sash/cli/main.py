@@ -63,10 +63,12 @@ def run(job: Path, engine: str, **options: object) -> None:
 
     Files are read to their end; other sources until Ctrl-C.
     """
+    from sash.cli.first_time import told_of_compiling
     from sash.cli.run import RunOptions, run_embedded, run_on_spark
 
     settings = RunOptions(job=job, **options)  # type: ignore[arg-type]
-    (run_on_spark if engine == "spark" else run_embedded)(settings)
+    with told_of_compiling(tell):
+        (run_on_spark if engine == "spark" else run_embedded)(settings)
 
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -92,9 +94,11 @@ def serve(job: Path, **options: object) -> None:
 
     Ctrl-C ends it.
     """
+    from sash.cli.first_time import told_of_compiling
     from sash.cli.serve import ServeOptions, serve_job
 
-    serve_job(ServeOptions(job=job, **options))  # type: ignore[arg-type]
+    with told_of_compiling(tell):
+        serve_job(ServeOptions(job=job, **options))  # type: ignore[arg-type]
 
 
 @main.command()

@@ -11,11 +11,15 @@ none, and the kernel is compiled again.
 Numba takes a kernel for valid while its own file has the same age and size. But a kernel has functions and constants of other
 files compiled into it, and a file that is copied, or checked out again, has another age. So a kernel here is valid while the text
 of its own module is the same, and that of all modules of Sash which this one imports.
+
+Processes that begin at once, as the workers of a first job do, want the same kernels in the same order. One compiles a kernel,
+and the others wait for it and take it from there.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import hashlib
 import os
 import re
@@ -23,17 +27,19 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 import warnings
 from functools import cache
 from importlib.abc import InspectLoader
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zipimport import zipimporter
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 ENVIRONMENT = "NUMBA_CACHE_DIR"
+PATIENCE, LOOK = 120.0, 0.02  # seconds: for another process that compiles a kernel, and between two looks
 IMPORTED = re.compile(r"^(?:from|import) (sash\.[\w.]+)", re.MULTILINE)
 
 
@@ -131,9 +137,69 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's own, with these files."""
+    """Numba's own, with these files. What is not there is this process's to compile, until it has been saved."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         digest = source_digest(function.__module__)
         self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, digest)
+        self._turn: IO[bytes] | None = None  # held while this process compiles the kernel
+        _made.append(self)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        found = super().load_overload(signature, context)
+        if found is None and self._enabled and self._turn is None:
+            self._turn = _turn_of(Path(self._cache_path) / f"{self._impl.filename_base}.lock")
+            found = super().load_overload(signature, context)
+            if found is not None:
+                self._end_turn()
+        return found
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)
+        finally:
+            self._end_turn()
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.close()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether some process has compiled the kernel, from the source that it has now."""
+        return bool(self._cache_file._load_index())
+
+
+_made: list[KernelCache] = []  # of all kernels that were imported
+
+
+def is_any_kept() -> bool:
+    """Whether any of the kernels that were imported has been compiled before."""
+    return any(one.is_kept for one in _made)
+
+
+def kept_kernels() -> int:
+    """How many of the kernels that were imported have been compiled, by whatever process."""
+    return sum(one.is_kept for one in _made)
+
+
+def _turn_of(path: Path) -> IO[bytes] | None:
+    """Wait until nobody else compiles what the file stands for. Who takes longer than anybody could is not waited for; nor is
+    anybody where there is no room for the file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file, end = open(path, "wb"), time.monotonic() + PATIENCE
+    except OSError:
+        return None
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return file
+            time.sleep(LOOK)
+        except OSError:  # a file system that knows no locks
+            return file

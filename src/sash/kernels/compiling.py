@@ -71,5 +71,18 @@ def _compiler(**options: Any) -> Callable[[Any], Any]:
     return compile_kernel
 
 
+def unspecialized(function: Callable[..., Any]) -> Any:
+    """A kernel of one form, whatever constants other kernels call it with: Numba would compile one for each of them. It is for
+    what takes long to compile and is called once for an answer."""
+    made = kernel(function)
+    template = made.get_call_template
+
+    def of_any_constants(arguments: Any, named: Any) -> Any:
+        return template(tuple(map(types.unliteral, arguments)), {name: types.unliteral(one) for name, one in named.items()})
+
+    made.get_call_template = of_any_constants
+    return made
+
+
 kernel = _compiler()
 inlined = _compiler(inline="always")

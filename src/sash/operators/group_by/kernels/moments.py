@@ -15,7 +15,7 @@ or its square root, at the very end. NaN and infinities make it NaN.
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.compiling import inlined, kernel
+from sash.kernels.compiling import inlined, kernel, unspecialized
 from sash.kernels.exact_sum import (
     CHUNK,
     CHUNK_BITS,
@@ -163,7 +163,7 @@ def _raise(cells: Int64s, first: int, width: int, power: int) -> None:
                 at += 1
 
 
-@kernel
+@unspecialized
 def statistic(
     call: int, group: int, calls: Int64s, ranges: Int64s, cells: Int64s, limbs: Int64s
 ) -> tuple[int, bool]:
@@ -203,7 +203,7 @@ def statistic(
     return ratio_to_double(limbs, SPREAD, length, 2 * exponent, count, count - less, scale, is_root), False
 
 
-@kernel
+@unspecialized
 def _take_doubles(
     cells: Int64s, group: int, ranges: Int64s, part: int, power: int, base: int, limbs: Int64s, slot: int
 ) -> None:
@@ -217,7 +217,7 @@ def _take_doubles(
     _keep(limbs, slot, ranges[part, RANGE_BASE] - power * base if power > 1 else 0, length + 1, is_negative)
 
 
-@kernel
+@unspecialized
 def _take_power(cells: Int64s, group: int, cell: int, power: int, lanes: int, limbs: Int64s, slot: int) -> None:
     """A sum of powers of integers."""
     length = _limbs_of(power, lanes)
@@ -230,7 +230,7 @@ def _take_power(cells: Int64s, group: int, cell: int, power: int, lanes: int, li
     _keep(limbs, slot, 0, length + 1, is_negative)
 
 
-@kernel
+@unspecialized
 def _keep(limbs: Int64s, slot: int, offset: int, length: int, is_negative: bool) -> None:
     """Copy what was taken to a slot, with zeros below it."""
     for limb in range(offset):
@@ -245,7 +245,7 @@ def _measure(limbs: Int64s, slot: int, length: int, is_negative: bool) -> None:
     limbs[slot + LENGTH], limbs[slot + NEGATIVE] = top_limb(limbs, slot, length) + 1, int(is_negative)
 
 
-@kernel
+@unspecialized
 def _multiply(limbs: Int64s, one: int, other: int, to: int) -> None:
     lengths = limbs[one + LENGTH], limbs[other + LENGTH]
     multiply_limbs(limbs, one, lengths[0], other, lengths[1], to)
@@ -253,7 +253,7 @@ def _multiply(limbs: Int64s, one: int, other: int, to: int) -> None:
 
 
 
-@kernel
+@unspecialized
 def _third(limbs: Int64s) -> None:
     """n * S3 - S1 * S2."""
     _multiply(limbs, COUNT, CUBES, THIRD)
@@ -261,7 +261,7 @@ def _third(limbs: Int64s) -> None:
     _add(limbs, THIRD, PRODUCT, -1)
 
 
-@kernel
+@unspecialized
 def _skewness(limbs: Int64s) -> int:
     """B / sqrt(A^3), as the root of B^2 / A^3."""
     _third(limbs)
@@ -275,7 +275,7 @@ def _skewness(limbs: Int64s) -> int:
     return _ratio(limbs, PRODUCT, FOURTH, is_negative, True)
 
 
-@kernel
+@unspecialized
 def _kurtosis(limbs: Int64s) -> int:
     """(C - 3 * A^2) / A^2, where 3 * S1^2 * A - 3 * A^2 is 3 * A * (S1^2 - A)."""
     _third(limbs)
@@ -294,7 +294,7 @@ def _kurtosis(limbs: Int64s) -> int:
     return _ratio(limbs, FOURTH, PRODUCT, limbs[FOURTH + NEGATIVE] != 0, False)
 
 
-@kernel
+@unspecialized
 def _add(limbs: Int64s, to: int, number: int, factor: int) -> None:
     """Add a small multiple of a number to another."""
     is_negative = limbs[to + NEGATIVE] != 0
@@ -314,7 +314,7 @@ def _add(limbs: Int64s, to: int, number: int, factor: int) -> None:
     _measure(limbs, to, length, is_negative)
 
 
-@kernel
+@unspecialized
 def _ratio(limbs: Int64s, number: int, divisor: int, is_negative: bool, is_root: bool) -> int:
     """The bits of the double nearest to a quotient of magnitudes, or to its square root."""
     exponent = _divide(limbs, number, divisor)
@@ -322,7 +322,7 @@ def _ratio(limbs: Int64s, number: int, divisor: int, is_negative: bool, is_root:
     return bits | SIGN if is_negative and bits else bits
 
 
-@kernel
+@unspecialized
 def _divide(limbs: Int64s, number: int, divisor: int) -> int:
     """Write the leading bits of a quotient to OTHER, and below them whether anything is left; the answer is its exponent.
 
@@ -356,7 +356,7 @@ def _divide(limbs: Int64s, number: int, divisor: int) -> int:
     return LIMB_BITS * (lowest - 1)
 
 
-@kernel
+@unspecialized
 def _shift(limbs: Int64s, slot: int, bits: int) -> None:
     length, carry = limbs[slot + LENGTH], 0
     for limb in range(length):
@@ -367,7 +367,7 @@ def _shift(limbs: Int64s, slot: int, bits: int) -> None:
     limbs[slot + LENGTH] = length + int(carry != 0)
 
 
-@kernel
+@unspecialized
 def _add_to_rest(limbs: Int64s, divisor: int, width: int, times: int) -> int:
     """Add a multiple of the divisor to the rest; the answer is what is carried out of it."""
     carry = 0

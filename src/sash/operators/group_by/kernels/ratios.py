@@ -7,7 +7,7 @@ root, whose bits come two by two from a quotient of at least 112 bits.
 from __future__ import annotations
 
 from sash.deltas import Int64s
-from sash.kernels.compiling import kernel
+from sash.kernels.compiling import unspecialized
 from sash.kernels.hashing import HALF
 from sash.operators.group_by.kernels.rounding import WINDOW, any_below, bit_length, divide, open_window, round_to_double, top_limb
 
@@ -15,7 +15,7 @@ ROOT_BITS = 56  # more than a double has, and a remainder still fits 64 bits
 BILLION = 10**9
 
 
-@kernel
+@unspecialized
 def multiply_limbs(limbs: Int64s, a: int, a_length: int, b: int, b_length: int, to: int) -> None:
     """The product of two numbers, of `a_length + b_length` limbs; the three lie apart."""
     for place in range(a_length + b_length):
@@ -31,7 +31,7 @@ def multiply_limbs(limbs: Int64s, a: int, a_length: int, b: int, b_length: int, 
         limbs[to + i + b_length] = carry
 
 
-@kernel
+@unspecialized
 def accumulate(limbs: Int64s, to: int, to_length: int, start: int, length: int, is_negative: bool) -> None:
     """Add a number to another in place, or take it away; what is below zero meanwhile wraps around."""
     carry = 0
@@ -42,7 +42,7 @@ def accumulate(limbs: Int64s, to: int, to_length: int, start: int, length: int, 
         carry = total >> 32
 
 
-@kernel
+@unspecialized
 def ratio_to_double(
     limbs: Int64s, start: int, length: int, exponent: int, first: int, second: int, scale: int, is_root: bool
 ) -> int:
@@ -65,7 +65,7 @@ def ratio_to_double(
     )
 
 
-@kernel
+@unspecialized
 def _root(limbs: Int64s, window: int, exponent: int, is_inexact: bool) -> int:
     """Bit by bit, from the leading 111 or 112 bits of the window: such that an even power of two is left aside."""
     top = top_limb(limbs, WINDOW, window)
@@ -84,6 +84,6 @@ def _root(limbs: Int64s, window: int, exponent: int, is_inexact: bool) -> int:
     return round_to_double(limbs, WINDOW, 2, exponent + drop >> 1, is_inexact)
 
 
-@kernel
+@unspecialized
 def _bit(limbs: Int64s, place: int) -> int:
     return limbs[WINDOW + (place >> 5)] >> (place & 31) & 1

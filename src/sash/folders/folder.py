@@ -146,10 +146,8 @@ class Folder:
         """The contents, or None when there is no such file."""
         system, path = self._at(name)
         try:
-            if isinstance(system, fs.LocalFileSystem):
-                return _read_here(path)
             with system.open_input_file(path) as file:
-                return file.read_buffer()
+                return _contents(file)
         except FileNotFoundError:
             return None
 
@@ -207,15 +205,16 @@ class Folder:
             system.delete_dir(path)
 
 
-def _read_here(path: str) -> pa.Buffer:
-    """A file on a disk of this machine. Memory for a large one comes from the system, and goes back to it: Arrow's own pool takes
-    longer to touch a first gigabyte than it takes to read it, and a state of that size is made again by a process that is new."""
-    with open(path, "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        buffer = pa.allocate_buffer(size, memory_pool=pa.system_memory_pool() if size >= LARGE else None)
-        view, done = memoryview(buffer), 0
-        while done < size and (read := file.readinto(view[done:])):
-            done += read
+def _contents(file: pa.NativeFile) -> pa.Buffer:
+    """All that a file holds. Memory for a large one comes from the system, and goes back to it: Arrow's own pool takes longer to
+    touch a first gigabyte than it takes to read it, and a state of that size is made again by a process that is new."""
+    size = file.size()
+    if size < LARGE:
+        return file.read_buffer()
+    buffer = pa.allocate_buffer(size, memory_pool=pa.system_memory_pool())
+    view, done = memoryview(buffer), 0
+    while done < size and (read := file.readinto(view[done:])):
+        done += read
     return buffer.slice(0, done)
 
 

@@ -30,18 +30,20 @@ def carried(monkeypatch: pytest.MonkeyPatch) -> Carried:
     found: Carried = defaultdict(list)
     gave, observe = Node.gave, Node.observe
 
-    def watched_output(node: Node, delta: Delta) -> None:
+    def watched_tap(node: Node, delta: Delta) -> None:
         found[node.spec].append(delta.copy())
         gave(node, delta)
 
-    def watched_inputs(node: Node, inputs: list[Delta], delta: Delta) -> None:
+    def watched_step(node: Node, inputs: list[Delta], delta: Delta) -> None:
+        if len(delta):
+            found[node.spec].append(delta.copy())
         for spec, taken in zip(node.spec.inputs, inputs, strict=True):
             if not spec.inputs and len(taken):
                 found[spec].append(taken.copy())
         observe(node, inputs, delta)
 
-    monkeypatch.setattr(Node, "gave", watched_output)
-    monkeypatch.setattr(Node, "observe", watched_inputs)
+    monkeypatch.setattr(Node, "gave", watched_tap)
+    monkeypatch.setattr(Node, "observe", watched_step)
     return found
 
 

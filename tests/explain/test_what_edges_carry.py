@@ -14,6 +14,7 @@ from sash.plan.patterns import Pattern
 from sash.plan.tree_text import tree_lines
 from sash.planner.explain import explain_view
 from sash.planner.placement import Expiry
+from sash.runtime import readers
 from sash.runtime.node import Node
 from sash.schema import FOREVER, INT, Field, Schema
 from shapes import SHAPES, STREAMS, make_rows
@@ -42,6 +43,7 @@ def carried(monkeypatch: pytest.MonkeyPatch) -> Carried:
                 found[spec].append(taken.copy())
         observe(node, inputs, delta)
 
+    monkeypatch.setattr(readers, "families_of", lambda source: [])  # what lies between operators that run together nobody sees
     monkeypatch.setattr(Node, "gave", watched_tap)
     monkeypatch.setattr(Node, "observe", watched_step)
     return found

@@ -17,6 +17,8 @@ QUERIES = (
     "SELECT k, MIN(v) AS lo, MAX(v) AS hi FROM {0} [RANGE {1} SECONDS] WHERE v >= {2} GROUP BY k",
     "SELECT k, COUNT(*) AS n FROM {0} [RANGE {1} SECONDS] WHERE v > {2} GROUP BY k",
     "SELECT k, v FROM {0} [RANGE {1} SECONDS] WHERE v > {2}",
+    "SELECT k, COUNT(*) AS n FROM {0} [RANGE {1} SECONDS] WHERE v % {3} = 0 GROUP BY k",
+    "SELECT s.k, s.v, r.v AS w FROM s [RANGE {1} SECONDS], r [RANGE {1} SECONDS] WHERE s.k = r.k",
     "SELECT * FROM (SELECT k, COUNT(*) AS n, SUM(v) AS t FROM {0} [RANGE 3 SECONDS] WHERE v > {2} GROUP BY k) WHERE n > {3}",
 )
 

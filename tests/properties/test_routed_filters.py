@@ -38,5 +38,5 @@ def _query(chance: random.Random) -> str:
 @examples(12)
 @given(stories())
 def test_every_filter_of_a_mix_is_as_if_alone(story: Story) -> None:
-    with mock.patch.object(routing, "LEAST", 2):
+    with mock.patch.object(routing, "LOOKED_UP", 2):
         check(story)

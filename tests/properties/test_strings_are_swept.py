@@ -26,6 +26,8 @@ def played(expiry: str, *, is_swept: bool, monkeypatch: pytest.MonkeyPatch) -> E
     db.execute(STREAMS + "\n".join(shape.sql for shape in SHAPES[:: 1 if expiry == "auto" else 4]))
     rows, often = make_rows(5, 40), Interner.sweep
     with monkeypatch.context() as patched:
+        if is_swept:
+            patched.setattr(Interner, "has_grown", True)
         patched.setattr(Interner, "sweep", lambda self, **_: often(self, at_once=True) if is_swept else None)
         db.push("sellers", rows["sellers"])
         for n in range(0, 40, 2):

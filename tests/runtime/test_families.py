@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -14,7 +14,7 @@ from sash.database.embedded import EmbeddedDatabase
 from sash.deltas import Delta
 from sash.operators.filtered_groups import siblings
 from sash.operators.filtered_groups.siblings import Siblings
-from sash.runtime import readers
+from sash.runtime import graph, readers
 from sash.runtime.node import Node
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts;"
@@ -182,3 +182,61 @@ def test_much_that_leaves_at_once_is_given_away_as_it_is(monkeypatch: pytest.Mon
         db.end()
         answers.append(told(db))
     assert answers[0] == answers[1] and len(answers[0]["v0"]) > 500
+
+
+def apart(play: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The same where no views run together."""
+    with mock.patch.object(readers, "families_of", lambda source: []):
+        return play()
+
+
+def played_with_much(*, scheduled: bool) -> list[dict[str, Any]]:
+    """Few rows fill a window that many rows have made room in, and then come more than one pass takes."""
+    db = declared(("SELECT k, COUNT(*) AS n, SUM(v) AS f FROM s [RANGE 10 SECONDS] GROUP BY k",))
+
+    def push(ts: float, count: int, step: float) -> None:
+        db.push("s", [(ts + number * step, number % 3, number) for number in range(count)])
+
+    for ts, count, step in [(0, 40, 0.01), (1, 1500, 0.001), (100, 1, 1), (101, 1, 1), (102, 65, 0.001), (200, 1, 1)]:
+        push(ts, count, step)
+    for number in range(27):
+        push(200.01 + number * 0.07, 60, 0.001)
+    if scheduled:
+        db.schedule("bfs")
+    for ts, count, step in [(203, 1200, 0.001), (204.3, 1200, 0.001), (300, 1, 1), (301, 1, 1)]:
+        push(ts, count, step)
+    return db.changes("v0").to_pylist()
+
+
+def test_a_schedule_in_the_middle_finds_what_few_rows_have_left() -> None:
+    changes = played_with_much(scheduled=True)
+    assert len(changes) > 20_000 and changes == apart(lambda: played_with_much(scheduled=True))
+
+
+def test_more_rows_than_a_batch_find_what_few_rows_have_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "batch_for", lambda load: 1000)
+    changes = played_with_much(scheduled=False)
+    assert len(changes) > 20_000 and changes == apart(lambda: played_with_much(scheduled=False))
+
+
+def played_beside_a_join() -> list[dict[str, Any]]:
+    """A condition that is asked row by row is read by one GROUP BY alone, and its port is ahead of the other side of a join."""
+    db = declared(("SELECT k, COUNT(*) AS n FROM s [RANGE 10 SECONDS] WHERE v % 2 = 0 GROUP BY k",))
+    db.execute("CREATE STREAM r (ts TIMESTAMP, k BIGINT, v BIGINT) TIMESTAMP BY ts")
+    db.execute(
+        "CREATE MATERIALIZED VIEW j AS SELECT s.ts, s.k, s.v, r.ts AS rts, r.k AS rk, r.v AS rv"
+        " FROM s [RANGE 5 SECONDS], r [RANGE 5 SECONDS] WHERE s.k = r.k"
+    )
+    found = list[dict[str, Any]]()
+    for stream, ts, v in [
+        ("r", 0, 1), ("s", 5, 2), ("s", 20, 1), ("r", 100, 1), ("s", 50, 2), ("s", 51, 1), ("s", 70, 1), ("s", 71, 1), ("s", 90, 1),
+    ]:
+        db.push(stream, [(float(ts), 1, v)])
+        found.append({"after": ts, "changes": db.changes("v0").to_pylist()})
+    return found
+
+
+def test_time_passes_for_those_that_a_single_operator_feeds() -> None:
+    found = played_beside_a_join()
+    assert found == apart(played_beside_a_join)
+    assert [change["_op"] for change in found[-1]["changes"]] == [1, -1, 1, -1]

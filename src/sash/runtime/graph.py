@@ -150,6 +150,7 @@ class Graph(GrowingGraph):
             self._run_in_cycles(begins, load)  # what is left is more than it seemed
 
     def _run_in_cycles(self, begins: Begins, load: int) -> None:
+        self._one_pass.close_families()
         self._refresh()
         self._steps += 1
         if self._default.has_breaks and not self._steps & (self._steps - 1):  # ever more rarely: it has learnt more

@@ -192,7 +192,7 @@ class LiveView:
         if access is None:
             key = wanted.key(bag.key_columns)
             return bag.rows() if key is None else bag.find(key.lanes(self._interner))
-        assert not isinstance(access, InOrder), "values are not rows"
+        assert isinstance(access, ByKeys | BySpans), f"a {type(access).__name__} finds no rows"
         access, expected = self._narrowest((access, *wanted.others), gone)
         if isinstance(access, BySpans) and expected > MANY and SCATTERED * expected > len(bag):
             wanted.used = None

@@ -128,6 +128,7 @@ class OnePass:
                 self._run_listed(node)
         for family in self._families:
             if family.is_due and not self._has_too_much:
+                self.messages += 1
                 family.pass_time(self._time_weight)
         self._end()
         return not self._has_too_much
@@ -168,6 +169,8 @@ class OnePass:
             node, delta = waiting.pop()
             given = self._run(node, (delta,), node.sources.clock)
             while (count := len(given.ts)) and node.only is not None and node.output.is_clear and count <= self._batch:
+                if node.offspring:
+                    break  # who reads it may run with others, and knows by itself of the time then
                 node = node.only
                 given = self._run(node, (given,), node.sources.clock)
             if count and node.readers:
@@ -265,9 +268,13 @@ class OnePass:
         self._filled = [buffer for buffer in self._filled if not buffer.look()]
         self.is_stale = False
 
-    def _keep_given(self) -> None:
+    def close_families(self) -> None:
+        """Somebody else runs the operators now, each by itself."""
         for family in self._families:
             family.close()
+
+    def _keep_given(self) -> None:
+        self.close_families()
         for node in self._nodes:
             for arc in node.arcs:
                 arc.keep_given()

@@ -196,3 +196,46 @@ def test_a_job_that_runs_and_cannot_be_spread_goes_on(tmp_path: Path, monkeypatc
         for wrong in (0, -1, "3"):
             with pytest.raises(SashError, match=r"shards=.* makes no sense"):
                 db.spread(wrong)  # type: ignore[arg-type]
+
+
+def test_who_stops_a_job_that_is_spread_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, 0)
+    with connected(monkeypatch, tmp_path, JOB, shards=2, flush=False) as db:
+        query = db.start()
+        db.drain()
+        host = db._running()
+        spread_anew = host._spread_anew
+
+        def stopped_meanwhile(committed: int) -> None:
+            host.stop()
+            spread_anew(committed)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(host, "_spread_anew", stopped_meanwhile)
+            db.spread(3)
+        assert not host.is_running and not query.isActive
+        db.start()
+        db.drain()
+        assert state(tmp_path) == {"shards-1"}
+
+
+def test_who_interrupts_spreading_finds_the_job_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, 0)
+    with connected(monkeypatch, tmp_path, JOB, shards=2, flush=False) as db:
+        query = db.start()
+        db.drain()
+        host, interrupts = db._running(), [KeyboardInterrupt()]
+        claim = host._claim
+
+        def interrupted_once() -> None:
+            if interrupts:
+                raise interrupts.pop()
+            claim()
+
+        monkeypatch.setattr(host, "_claim", interrupted_once)
+        with pytest.raises(KeyboardInterrupt):
+            db.spread(3)
+        assert query.isActive
+        put(tmp_path, 1)
+        db.drain()
+        assert state(tmp_path) == {"shards"}

@@ -173,20 +173,25 @@ class RunningJob(AnsweringJob):
         self._check_alive()
         if self._query is not None and self._handle is None:
             raise SashError("the job runs to the end of its input", "ask for another number of shards before, or after it")
-        had, self._shards = self._shards, shards
-        if self._handle is None:
+        had, handle = self._shards, self._handle
+        self._shards = shards
+        if handle is None:
             return
-        self._handle.wait_for_next()
-        self._stop_query()
         try:
+            handle.wait_for_next()
+            self._stop_query()
             with self._explained():
                 self._claim()
-                self._spread_anew(self._committed)
+                with self._between_batches:
+                    self._spread_anew(self._committed)
         except BaseException:
             self._shards = had
             raise
         finally:
-            self.start()
+            if self._handle is handle:
+                self.start()
+            else:  # somebody has stopped the job meanwhile
+                self._held.close()
 
     def stop(self) -> None:
         """Stop; the batch at hand is given up, and a later run begins with it."""
@@ -233,7 +238,8 @@ class RunningJob(AnsweringJob):
 
     def _begin(self, trigger: Mapping[str, object]) -> None:
         self._claim()
-        self._resume()
+        with self._between_batches:
+            self._resume()
         self.steering.begin()
         self._told = time.monotonic()
         now = self._read_until = self._next_reads_until = time.time_ns() // 1000

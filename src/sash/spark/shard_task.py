@@ -289,7 +289,7 @@ class ShardTask:
                 raise damage or SashError(
                     f"the checkpoint {self.settings.checkpoint.place} has no record of batch {number}"
                     f" for shard {self.shard} of level {self.level}",
-                    "start again with a new checkpoint folder",
+                    "if another run has gone on with it, connect again; else begin with a new checkpoint folder",
                 )
             self._step(arena, packets)
             size += _size(packets)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import ssl
+import subprocess
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pymysql
 import pytest
 from tables import bag, check, check_changes, table
 from test_laws_of_sinks import VIEWS, played
@@ -18,7 +24,7 @@ from without_spark import connected
 import sash
 from mariadb_server import MariaDbServer
 from sash.errors import SashError, SinkWarning, SqlError
-from sash.schema import STRING, schema
+from sash.schema import BIGINT, DOUBLE, STRING, schema
 from sash.sinks.mysql import columns
 from sash.sinks.mysql.writer import MySqlSink
 from sash.sinks.options import Mode, SinkSpec
@@ -58,6 +64,36 @@ def test_all_types_come_through(shop: MariaDbServer) -> None:
         db.delete("all_types", [second, third, third])
         db.end()
         check(shop, db, "v", "t")
+
+
+def test_doubles_are_texts_in_the_json_that_mysql_parses() -> None:
+    rows = pa.table({"d": [0.1 + 0.2, -0.0, None, 5e-324], "k": ["a", None, "b", ""]})
+    said = list(columns.parts_as_json(schema(("d", DOUBLE), ("k", STRING)), rows))
+    assert said == ['[["0.30000000000000004","a"],["0",null],[null,"b"],["5e-324",""]]']
+
+
+def test_doubles_of_any_bits_come_through(shop: MariaDbServer) -> None:
+    bits = np.random.default_rng(7).integers(0, 1 << 64, 20_000, np.uint64)
+    values = np.concatenate([bits.view(np.float64), np.random.default_rng(8).uniform(-1e6, 1e6, 5_000)])
+    rows = [(place, float(value)) for place, value in enumerate(values[np.isfinite(values)])]
+    with sash.connect() as db:
+        db.execute("CREATE TABLE a (k INT, d DOUBLE); CREATE MATERIALIZED VIEW v AS SELECT k, MAX(d) AS d FROM a GROUP BY k;" + sink(shop, "v"))
+        db.push("a", rows)
+        db.end()
+        db.drain()
+        assert shop.rows("SELECT k, d FROM t ORDER BY k") == rows
+
+
+@pytest.mark.parametrize(("most", "room"), [(7, 1 << 30), (1 << 30, 200), (1, 1)])
+def test_texts_of_many_rows_are_never_one_array(monkeypatch: pytest.MonkeyPatch, most: int, room: int) -> None:
+    """An array of texts ends at 2 GB: rows are cut before they are texts, and none is lost or doubled."""
+    monkeypatch.setattr(columns, "ROWS", most)
+    monkeypatch.setattr(columns, "ROOM", room)
+    rows = pa.table({"k": [f"{n}" * (n % 9) for n in range(100)], "n": list(range(100))})
+    parts = [json.loads(part) for part in columns.parts_as_json(schema(("k", STRING), ("n", BIGINT)), rows)]
+    assert [row for part in parts for row in part] == [list(row.values()) for row in rows.to_pylist()]
+    assert max(map(len, parts)) < min(most + 1, 100)
+    assert list(columns.parts_as_json(schema(("k", STRING), ("n", BIGINT)), rows.slice(0, 0))) == []
 
 
 def test_texts_that_other_collations_take_for_one_are_several(shop: MariaDbServer) -> None:
@@ -194,16 +230,43 @@ def test_a_password_is_neither_taken_nor_shown(dsn: str, monkeypatch: pytest.Mon
         assert "s3cr3t" not in str(told.value) + repr(told.value.__cause__) + repr(told.value.__context__)
 
 
-@pytest.mark.parametrize("told", ["5.7.44", "5.5.5-10.5.1-MariaDB-log", "10.3.39-MariaDB"])
+@pytest.mark.parametrize("told", ["5.7.44", "8.0.16", "5.5.5-10.5.1-MariaDB-log", "10.3.39-MariaDB"])
 def test_a_server_that_is_too_old_is_told_so(told: str) -> None:
     class Old:
         def get_server_info(self) -> str:
             return told
 
-    with pytest.raises(SashError, match=r"which has no JSON_TABLE; it takes MySQL 8.0 or MariaDB 10.6"):
+    with pytest.raises(SashError, match=r"which is too old; it takes MySQL 8.0.17 or MariaDB 10.6"):
         mysql.check_version(Old())
-    Old.get_server_info = lambda self: "8.4.2"  # type: ignore[method-assign]
-    assert not mysql.check_version(Old())
+    for good in ("8.0.17", "8.4.2", "10.6.3-MariaDB"):
+        Old.get_server_info = lambda self, good=good: good  # type: ignore[method-assign, misc]
+        assert mysql.check_version(Old()) == ("MariaDB" in good)
+
+
+def test_a_certificate_is_verified_where_the_dsn_names_an_authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyMySQL 1.2 checks nothing when it is told `ssl_ca` alone."""
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=db.example", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(words, check=True, capture_output=True)
+    monkeypatch.setattr(pymysql, "connect", partial(pymysql.connect, defer_connect=True))
+    made = [mysql.MySqlServer("x", f"mysql://u@db.example/d{more}", None).connect() for more in (f"?ssl_ca={cert}", "?ssl_ca=", "")]
+    seen = [(one.ctx.verify_mode, one.ctx.check_hostname, bool(one.ctx.get_ca_certs())) for one in made]  # type: ignore[attr-defined]
+    assert seen[0] == (ssl.CERT_REQUIRED, True, True)
+    assert [one[:2] for one in seen[1:]] == [(ssl.CERT_REQUIRED, True), (ssl.CERT_NONE, False)]  # by those of the system; by nobody
+
+
+def test_a_server_that_falls_silent_is_given_up(shop: MariaDbServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mysql, "READING", 1)
+    spec = SinkSpec("s", "v", schema(("k", STRING)), Mode.CHANGES, (), None, (("dsn", shop.dsn), ("table", "t")))
+    one = MySqlSink(spec, "run")
+    assert one.begin() is None and one.write(Taken(None, 1, ONE)) == 1
+    with shop.silent(), pytest.raises(SashError, match="timed out"):
+        one.write(Taken(1, 2, ONE))
+    one.close()
+    after = MySqlSink(spec, "run")
+    position = after.begin()
+    assert shop.rows("SELECT count(*) FROM t") == [(position,)]
+    after.close()
 
 
 def test_a_batch_is_never_written_twice_and_a_table_has_one_writer(shop: MariaDbServer) -> None:

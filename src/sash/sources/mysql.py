@@ -27,8 +27,11 @@ FILES = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")  # what may stand behin
 EXAMPLE = "write it as 'mysql://user@host:3306/database'"
 # NULL for a wrong value, a cut text or a day that is none is not what anybody wants; UTC is the time zone of all that is stored.
 SESSION = "SET SESSION sql_mode = 'TRADITIONAL,NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00'"
-LEAST = {True: (10, 6), False: (8, 0)}  # versions that know JSON_TABLE: of MariaDB, of MySQL
+LEAST = {True: (10, 6, 0), False: (8, 0, 17)}  # of MariaDB, since JSON_TABLE; of MySQL, since utf8mb4_0900_bin
 CONNECTING = 10  # seconds
+# Seconds for which a server may say nothing, or take nothing. One whose machine is gone says nothing for ever, and who closes the
+# database would wait for it; a lock is waited for 50 s, after which the server itself gives up.
+READING = WRITING = 120
 
 
 class Connection(Protocol):
@@ -66,10 +69,12 @@ class MySqlServer:
     def connect(self) -> Connection:
         """A connection of one's own; an error names the place, and no secret."""
         known = {"password": os.environ.get("MYSQL_PWD", ""), **self._parameters}
+        if "ssl_ca" in known:  # for PyMySQL it says whom to trust, and not that anything is to be checked
+            known |= {"ssl_verify_cert": True, "ssl_verify_identity": True}
         try:
             connection: Connection = pymysql.connect(
-                **known, charset="utf8mb4", connect_timeout=CONNECTING, init_command=SESSION, client_flag=CLIENT.FOUND_ROWS,
-                program_name=f"sash {self.who}"[:63],
+                **known, charset="utf8mb4", connect_timeout=CONNECTING, read_timeout=READING, write_timeout=WRITING,
+                init_command=SESSION, client_flag=CLIENT.FOUND_ROWS, program_name=f"sash {self.who}"[:63],
             )  # fmt: skip
             return connection
         except (pymysql.MySQLError, OSError, RuntimeError) as error:
@@ -92,7 +97,7 @@ class MySqlServer:
             raise SashError(f'the environment variable "{self.dsn_env}" is not set', "let it hold the DSN of the database")
         try:
             parts = urlsplit(dsn)
-            host, port, more = parts.hostname, parts.port, dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+            host, port, more = parts.hostname, parts.port, dict(parse_qsl(parts.query, True, bool(parts.query)))
         except ValueError:
             raise SashError("the DSN cannot be understood", EXAMPLE) from None
         database = unquote(parts.path[1:])
@@ -127,8 +132,8 @@ def check_version(connection: Connection) -> bool:
     told = str(connection.get_server_info())
     is_mariadb = "mariadb" in told.lower()
     numbers = re.findall(r"\d+", told.removeprefix("5.5.5-") if is_mariadb else told)
-    if tuple(map(int, numbers[:2])) < LEAST[is_mariadb]:
-        raise SashError(f"the server is {told}, which has no JSON_TABLE", "it takes MySQL 8.0 or MariaDB 10.6, or newer")
+    if tuple(map(int, numbers[:3])) < LEAST[is_mariadb]:
+        raise SashError(f"the server is {told}, which is too old", "it takes MySQL 8.0.17 or MariaDB 10.6, or newer")
     return is_mariadb
 
 

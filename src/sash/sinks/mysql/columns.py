@@ -18,6 +18,7 @@ from sash.scalar.arrays import combined
 from sash.schema import Kind, Schema, Type
 from sash.sinks.json_objects import fragments
 from sash.sinks.sink import SinkRefused
+from sash.sinks.texts import in_quotes
 
 LONGEST_NAME = 64  # characters
 NAMES = {
@@ -26,6 +27,7 @@ NAMES = {
 }
 TEXTS = re.compile(r"(varchar|char)\(\d+\)|text|mediumtext|longtext")
 WIDTH = re.compile(r"^(tinyint|int|bigint)\(\d+\)$")  # of which MariaDB tells, and which says nothing about values
+ROWS, ROOM = 1 << 16, 128 << 20  # rows and bytes of which texts are made at once: a text array of Arrow ends at 2 GB
 BYTES = 4 << 20  # of one statement: a server takes 16 MB at least, unless somebody has said otherwise
 
 
@@ -60,16 +62,38 @@ def check_length(name: str) -> None:
 
 def parts_as_json(schema: Schema, rows: pa.Table) -> Iterator[str]:
     """The rows as JSON, `[[1, "a"], [2, null]]`, in parts that a statement can carry."""
-    if not len(rows):
-        return
     for field, column in zip(schema.fields, rows.columns, strict=True):
         if field.type.kind is Kind.DOUBLE and not pc.all(pc.is_finite(column), min_count=0).as_py():
             raise SinkRefused(
                 f'column "{field.name}" of the view is NaN or infinite in a row, which a DOUBLE of MySQL cannot be',
                 "let the view give NULL for it, CASE WHEN ISNAN(x) …, drop the sink and create it again",
             )
-    columns = [pc.fill_null(combined(column), "null") for column in fragments(schema, rows).columns]
-    texts = pc.binary_join_element_wise("[", pc.binary_join_element_wise(*columns, ","), "]", "")
+    for piece in _pieces(rows):
+        yield from _joined_parts(_row_texts(schema, piece))
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    """In halves, until one is small enough; a text can become six times as long, where it has only control characters."""
+    if len(rows) > 1 and (len(rows) > ROWS or rows.nbytes > ROOM):
+        half = len(rows) // 2
+        yield from _pieces(rows.slice(0, half))
+        yield from _pieces(rows.slice(half))
+    elif len(rows):
+        yield rows
+
+
+def _row_texts(schema: Schema, rows: pa.Table) -> pa.Array:
+    """Every row as a JSON array."""
+    columns = []
+    for type_, column in zip(schema.types, fragments(schema, rows).columns, strict=True):
+        texts = combined(column)
+        # The JSON of MySQL reads numbers fast, and at times wrong in the last bit; its DOUBLE of a text is the nearest one.
+        columns.append(pc.fill_null(in_quotes(texts) if type_.kind is Kind.DOUBLE else texts, "null"))
+    return pc.binary_join_element_wise("[", pc.binary_join_element_wise(*columns, ","), "]", "")
+
+
+def _joined_parts(texts: pa.Array) -> Iterator[str]:
+    """As many in a part as BYTES allows, and one at least."""
     ends = np.cumsum(np.asarray(pc.binary_length(texts)).astype(np.int64) + 1)
     first = 0
     while first < len(texts):

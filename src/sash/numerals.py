@@ -11,6 +11,7 @@ import math
 from decimal import Decimal
 
 LARGE, SMALL = Decimal("1e400"), Decimal("1e-400")
+_WIDEST = int(LARGE).bit_length()
 
 
 def exact(numeral: str) -> Decimal | None:
@@ -26,6 +27,15 @@ def exact(numeral: str) -> Decimal | None:
     if about == 0:
         return SMALL.copy_sign(Decimal(about)) if _has_value(numeral) else Decimal(0)
     return Decimal(numeral)
+
+
+def scaled(data: bytes, scale: int) -> Decimal:
+    """A number without its point in two's complement, the greatest byte first, with all of its digits: `scaleb` rounds to 28."""
+    number = int.from_bytes(data, "big", signed=True)
+    if number.bit_length() > _WIDEST or abs(scale) > LARGE.adjusted():
+        raise OverflowError(f"a decimal of {number.bit_length()} bits and scale {scale} is no value")
+    sign, digits, _ = Decimal(number).as_tuple()
+    return Decimal((sign, digits, -scale))
 
 
 def _has_value(numeral: str) -> bool:

@@ -96,7 +96,7 @@ def typed(*fields: Any) -> Any:
     ({"op": "c", "after": {"v": 1.5}}, "op 'c' has no key in after"), ({"op": [], "after": {"id": 1}}, "op [] is unknown"),
     (typed({"field": "at", "name": []}), 'column "at": 5 is no TIMESTAMP'),
     *((typed({"field": "much", "name": "org.apache.kafka.connect.data.Decimal", "parameters": wrong}), "is no DECIMAL")
-      for wrong in (None, 5, {}, {"scale": []}, {"scale": "9" * 99})),
+      for wrong in (None, 5, {}, {"scale": []}, {"scale": "9" * 99}, {"scale": "-100000000"}, {"scale": "999999"})),
 ])  # fmt: skip
 def test_messages_that_nobody_sends(said: Any, why: str) -> None:
     """They are dead letters, whatever their sender has thought of; those around them are read."""
@@ -150,6 +150,40 @@ def test_a_number_of_another_meaning_is_no_time(column: str, kind: str) -> None:
     value = {"schema": {"fields": [{"field": "after", "fields": fields}]}, "payload": envelope("c", None, {"at": 3, "day": 3, "k": 1})}
     events, dead = reader.events([message(value)])
     assert not events and f'column "{column}": 3 is no' in str(dead.column("reason")[0])
+
+
+@pytest.mark.parametrize("encoding", ["json", "avro"])
+@pytest.mark.parametrize("unscaled", [10**34 + 1, -(10**34) - 1, 10**38 - 1, 1 - 10**38, 5, -5, 0])
+@pytest.mark.parametrize("scale", [0, 2, 38])
+def test_decimals_keep_all_of_their_digits(encoding: str, unscaled: int, scale: int) -> None:
+    """They were rounded to 28."""
+    data, much = unscaled.to_bytes(17, "big", signed=True), Decimal(f"{unscaled}E-{scale}")
+    columns = schema(("id", BIGINT), ("much", decimal(38, scale)))
+    with registry() as served:
+        if encoding == "avro":
+            packed = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": scale}
+            value = avro_envelope(avro_record("Value", id="long", much=packed))
+            plain = avro_envelope(avro_record("Value", id="long", much="bytes"))
+            served.put(1, json.dumps(value))
+            sent = Message(None, framed(1, plain, envelope("c", None, {"id": 1, "much": data})), "t 0", 0)
+            options: tuple[tuple[str, str], ...] = (("encoding", "avro"), ("registry", served.url))
+        else:
+            told = {"field": "much", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": str(scale)}}
+            after = {"id": 1, "much": base64.b64encode(data).decode()}
+            sent = message({"schema": {"fields": [{"field": "after", "fields": [told]}]}, "payload": envelope("c", None, after)})
+            options = ()
+        (events, dead) = Envelopes(StreamSpec("t", columns, is_table=True, options=options), (0,)).events([sent])
+    assert events == [Event((1,), (1, much))] and not len(dead)
+
+
+def test_a_decimal_of_a_million_bytes_is_none() -> None:
+    """Its digits took minutes to make."""
+    told = {"field": "much", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}}
+    after = {"id": 1, "much": base64.b64encode(b"\x7f" * 1_000_000).decode()}
+    columns = schema(("id", BIGINT), ("much", decimal(38, 2)))
+    sent = message({"schema": {"fields": [{"field": "after", "fields": [told]}]}, "payload": envelope("c", None, after)})
+    events, dead = Envelopes(StreamSpec("t", columns, is_table=True), (0,)).events([sent])
+    assert not events and len(dead) == 1
 
 
 ROUNDS: list[list[Any]] = [

@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash.errors import SashError, choices
-from sash.numerals import LARGE, exact
+from sash.numerals import LARGE, exact, scaled
 from sash.plan.streams import StreamSpec
 from sash.schema import Kind, Type
 from sash.sources.convert import convert
@@ -204,8 +204,7 @@ def _text(value: Any) -> str:
 
 
 def _decimal(text: str, told: Mapping[str, Any]) -> Decimal:
-    unscaled = int.from_bytes(base64.b64decode(text, validate=True), "big", signed=True)
-    return Decimal(unscaled).scaleb(-int(told["parameters"]["scale"]))
+    return scaled(base64.b64decode(text, validate=True), int(told["parameters"]["scale"]))
 
 
 def _dead(letters: Sequence[tuple[Message, str]], shown: Callable[[bytes], bytes]) -> pa.RecordBatch:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from sash.errors import SashError
+from sash.numerals import scaled
 from sash.plan.streams import StreamSpec
 from sash.sources.avro.messages import registered_schema
 from sash.sources.avro.schema import AvroSchema, Node
@@ -75,7 +76,7 @@ def _value(value: Any, node: Node) -> Any:
     """As JSON would have it: bytes are texts, but for decimals; an instant has no time zone."""
     if isinstance(value, bytes):
         if node.get("logicalType") == "decimal":
-            return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-int(node.get("scale", 0)))
+            return _decimal(value, int(node.get("scale", 0)))
         try:
             return value.decode()
         except UnicodeDecodeError:
@@ -83,3 +84,10 @@ def _value(value: Any, node: Node) -> Any:
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).replace(tzinfo=None)
     return value
+
+
+def _decimal(value: bytes, scale: int) -> Decimal:
+    try:
+        return scaled(value, scale)
+    except OverflowError as error:
+        raise Unusable(str(error)) from None

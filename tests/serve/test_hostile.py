@@ -160,6 +160,75 @@ def test_readers_only_read(db: sash.Database, door: Door, statement: str) -> Non
     assert db.catalog.names() == before
 
 
+@pytest.fixture(scope="module")
+def defining(db: sash.Database) -> Iterator[Door]:
+    with db.serve(0, grants=["define"]) as opened:
+        yield opened
+
+
+def spellings(key: str) -> list[str]:
+    return [key, key.upper(), f'"{key}"', f'"{key.title()}"', f'/* */ "{key}" -- path\n']
+
+
+@pytest.mark.parametrize("option", [
+    *(f"{key} = '{{secret}}'" for key in spellings("path")), "\"path\" = E'{secret}'", '"path" = $${secret}$$', "\"p\" . \"path\" = '{secret}'",
+    *(f"format = 'jdbc', {key} = 'mysql://root@127.0.0.1:1/d', \"table\" = 'x'" for key in spellings("dsn")),
+    *(f"format = 'jdbc', {key} = 'HOME', \"table\" = 'x'" for key in spellings("dsn_env")),
+    "format = 'delta', \"path\" = '{secret}'", "\"format\" = 'debezium', \"key\" = 'a', \"path\" = '{secret}'", "format = 'text'",
+    "encoding = 'avro', registry = 'http://127.0.0.1:1'", "encoding = 'avro', schema_file = '{secret}'", "encoding = 'json', \"topic\" = 'x'",
+    "encoding = 'protobuf', message = 'x', descriptor_file = '{secret}'", "format = 'kafka', \"kafka.bootstrap.servers\" = '127.0.0.1:1'",
+    "format = 'socket', host = '127.0.0.1', port = '1'", "changes = 's', \"path\" = '{secret}'",
+])  # fmt: skip
+@pytest.mark.parametrize("what", ["STREAM", "TABLE", "TABLE IF NOT EXISTS", "-- a\n Table"])
+def test_who_may_define_names_nothing_outside(db: sash.Database, defining: Door, tmp_path: Path, what: str, option: str) -> None:
+    """However the option is spelled: names in quotes went past the words that were looked for."""
+    (tmp_path / "secret.csv").write_text("root:x\n")
+    before = list(db.catalog.names())
+    statement = f"CREATE {what} f (a STRING) WITH ({option.format(secret=tmp_path / 'secret.csv')})"
+    with psycopg.connect(url(defining), autocommit=True) as connection, pytest.raises(psycopg.Error) as told:
+        connection.execute(statement.encode())
+    assert told.value.sqlstate == "42501" and "a client may not" in str(told.value), told.value
+    assert list(db.catalog.names()) == before
+
+
+@pytest.mark.parametrize("statement", [
+    "CREATE SINK x FROM totals TO FILES WITH (path = '{folder}')", "create /* */ sink x FROM totals TO FILES WITH (\"path\" = '{folder}')",
+    'CREATE "SINK" x FROM totals TO FILES WITH ("path" = \'{folder}\')', "DROP SINK IF EXISTS x", "DROP \"SINK\" IF EXISTS x",
+    "CREATE TABLE f (a STRING) WITH (U&\"p\\0061th\" = '{folder}/f.csv')", "CREATE TABLE f (a STRING) WITH (`path` = '{folder}/f.csv')",
+    'CREATE TABLE f (a STRING) WITH ("path` = \'{folder}/f.csv\') --" = \'x\')',
+    "CREATE VIEW f AS SELECT * FROM csv.\"{folder}/f.csv\"", "CREATE VIEW f AS SELECT * FROM \"{folder}/f.csv\"",
+    "CREATE TABLE f AS SELECT 1", "INSERT INTO t SELECT * FROM \"{folder}/f.csv\"", "EXPORT DATABASE '{folder}'", "COPY t FROM '{folder}/f.csv'",
+    "CREATE VIEW f WITH (\"path\" = '{folder}') AS SELECT k FROM totals",
+])  # fmt: skip
+def test_no_other_way_leads_outside(db: sash.Database, defining: Door, tmp_path: Path, statement: str) -> None:
+    (tmp_path / "f.csv").write_text("root:x\n")
+    before = list(db.catalog.names())
+    with psycopg.connect(url(defining), autocommit=True) as connection, pytest.raises(psycopg.Error) as told:
+        connection.execute(statement.format(folder=tmp_path).encode())
+    assert told.value.sqlstate not in (None, "XX000") and "root:" not in str(told.value)
+    assert list(db.catalog.names()) == before and not db.catalog.sinks
+
+
+def test_a_parameter_names_no_file(db: sash.Database, defining: Door) -> None:
+    before = list(db.catalog.names())
+    with psycopg.connect(url(defining), autocommit=True) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        psycopg.RawCursor(connection).execute("CREATE TABLE f (a STRING) WITH (\"path\" = $1)", ["/etc/passwd"])
+    assert list(db.catalog.names()) == before
+
+
+def test_who_may_define_defines_what_is_inside(db: sash.Database, defining: Door) -> None:
+    """Also where columns have the names of options."""
+    statements = (
+        "CREATE STREAM moves (ts TIMESTAMP, op INT, path STRING, \"dsn\" STRING) TIMESTAMP BY ts",
+        "CREATE TABLE now_there (path STRING, dsn STRING) WITH (changes = 'moves', \"Sign\" = 'op')", "CREATE TABLE plain (a STRING)",
+        "CREATE MATERIALIZED VIEW paths WITH (history = '1 HOUR') AS SELECT path FROM now_there", "CREATE INDEX by_path ON paths (path)",
+        "DROP INDEX by_path", "DROP VIEW paths", "DROP TABLE now_there", "DROP TABLE plain", "DROP STREAM moves",
+    )
+    with psycopg.connect(url(defining), autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
 @pytest.mark.parametrize("query", [
     "SELECT * FROM read_csv('/etc/passwd')", "SELECT * FROM '/etc/passwd'", "SELECT * FROM read_text('/etc/passwd'), pg_catalog.pg_class",
     "SELECT read_text('/etc/passwd')", "SELECT getenv('HOME')", "SELECT pg_read_file('/etc/passwd')", "SELECT * FROM glob('*'), pg_class",

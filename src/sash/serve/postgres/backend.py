@@ -20,6 +20,7 @@ from sash.serve.postgres.catalog.database import CatalogDatabase
 from sash.serve.postgres.commands import Ask, Change, Read
 from sash.serve.postgres.copy_syntax import CopyOut
 from sash.serve.postgres.copying import CopyFormat
+from sash.serve.postgres.definitions import check_definition
 from sash.serve.postgres.failures import WireError
 from sash.serve.postgres.lexer import Statement
 from sash.serve.postgres.routing import is_about_catalog
@@ -28,8 +29,6 @@ from sash.serve.postgres.translate import DATABASE, SCHEMA, Translated, translat
 from sash.serve.served import Served
 
 LOOK = 0.5  # seconds after which a copy of changes looks whether its client is still there
-OWN_FILES = "a client may not name files of the server"
-OWN_SINKS = "a client may not say what the server connects to"
 # What stands in for a value that is not known yet, when only the columns of an answer are asked for.
 _STAND_INS: Mapping[int, Any] = {
     wire.INT2: 0, wire.INT4: 0, wire.INT8: 0, wire.FLOAT4: 0.0, wire.FLOAT8: 0.0, wire.BOOL: False,
@@ -91,14 +90,10 @@ class Backend:
         if command.grant not in self.access.grants:
             raise WireError("25006", "this server is read-only", f'it was not started with the grant "{command.grant}"')
         words = list(command.statement.words())
-        if command.grant == "define" and words[1:2] == ["SINK"]:
-            raise WireError("42501", OWN_SINKS, "create and drop sinks where the server is started")
-        if command.grant == "define" and words[0] == "CREATE" and {"DSN", "DSN_ENV", "SERVERS"} & set(words):
-            raise WireError("42501", OWN_SINKS, "declare tables that follow others where the server is started")
-        if command.grant == "define" and words[0] == "CREATE" and {"PATH", "TOPIC"} & set(words):
-            raise WireError("42501", OWN_FILES, "declare streams and tables of files where the server is started")
         translated = translate(command.statement, parameters)
         with _told(translated):
+            if command.grant == "define":
+                check_definition(translated.sql)
             self.served.execute(translated.sql)
         return Done("INSERT 0 0" if words[0] == "INSERT" else f"{words[0]} 0" if words[0] in ("UPDATE", "DELETE") else words[0])
 
